@@ -66,12 +66,17 @@ class EpisodeRecorder:
             spaces = self._spaces["action_space"]
             episode.add_env_step(
                 obs,
-                {agent: normalize_action(own, spaces[agent]) for agent, own in action.items()},
+                {
+                    agent: normalize_action(agent_action, spaces[agent])
+                    for agent, agent_action in action.items()
+                },
                 reward,
                 info,
                 terminateds=ended,
                 truncateds=cut,
-                extra_model_outputs={agent: {FOR_ENV: own} for agent, own in action.items()},
+                extra_model_outputs={
+                    agent: {FOR_ENV: agent_action} for agent, agent_action in action.items()
+                },
             )
         else:
             episode.add_env_step(

@@ -111,14 +111,14 @@ def sent_episodes(states: Any) -> list[SingleAgentEpisode]:
     Raises:
         CorruptCheckpointError: One of them is none.
     """
-    found = []
+    episodes = []
     with one_load():
         if not isinstance(states, (list, tuple)):
             raise CorruptCheckpointError("episodes are no list", found=type(states).__name__)
         for place, state in enumerate(states):
             with at("episodes", place):
-                found.append(_sent(mapping(state)))
-    return [episode for episode in found if len(episode)]
+                episodes.append(_sent(mapping(state)))
+    return [episode for episode in episodes if len(episode)]
 
 
 def _sent(state: Mapping[str, Any]) -> SingleAgentEpisode:
@@ -149,8 +149,8 @@ def _check_rows(buffer: Any, count: int) -> None:
 
 
 def _size(obs: Any, info: Any) -> int:
-    held: int = sum(leaf.nbytes for leaf in nest.flatten(obs))
-    return held + (len(repr(info)) if info else 0)
+    size: int = sum(leaf.nbytes for leaf in nest.flatten(obs))
+    return size + (len(repr(info)) if info else 0)
 
 
 def episode_writer(folder: str | os.PathLike[str], name: str) -> Any:

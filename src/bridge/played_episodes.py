@@ -51,10 +51,10 @@ def play_together(
     """
     total, length, is_over = 0.0, 0, False
     waiting: dict[Hashable, float] = {}
-    known: set[Hashable] = set()
+    agents: set[Hashable] = set()
     while not is_over:
-        earned = {agent: waiting.pop(agent, 0.0) for agent in obs} if known else None
-        known |= set(obs)
+        earned = {agent: waiting.pop(agent, 0.0) for agent in obs} if agents else None
+        agents |= set(obs)
         actions = act(obs, earned)
         obs, rewards, terminateds, truncateds, infos = env.step(actions)
         if after is not None:
@@ -63,6 +63,6 @@ def play_together(
             waiting[agent] = waiting.get(agent, 0.0) + float(reward)
         total, length = total + float(sum(rewards.values())), length + 1
         is_over = bool(terminateds.get("__all__") or truncateds.get("__all__"))
-        gone = [agent for agent in obs if terminateds.get(agent) or truncateds.get(agent)]
-        obs = {agent: seen for agent, seen in obs.items() if agent not in gone}
-    return total, length, known
+        ended = [agent for agent in obs if terminateds.get(agent) or truncateds.get(agent)]
+        obs = {agent: observation for agent, observation in obs.items() if agent not in ended}
+    return total, length, agents

@@ -43,9 +43,9 @@ class V2Triple:
     learner: Any = None
 
     @classmethod
-    def of(cls, given: V2Triple | Sequence[Any]) -> V2Triple:
+    def of(cls, source: V2Triple | Sequence[Any]) -> V2Triple:
         """The triple, be it one already or three things in a row."""
-        return given if isinstance(given, V2Triple) else cls(*given)
+        return source if isinstance(source, V2Triple) else cls(*source)
 
     @property
     def triple(self) -> tuple[Any, Any, Any]:
@@ -55,15 +55,15 @@ class V2Triple:
     @property
     def observation_space(self) -> Space[Any]:
         """What an environment gives; the module's where no pipeline was told another."""
-        told = getattr(self.env_to_module, "input_observation_space", None)
-        space: Space[Any] = self.module.observation_space if told is None else told
+        input_space = getattr(self.env_to_module, "input_observation_space", None)
+        space: Space[Any] = self.module.observation_space if input_space is None else input_space
         return space
 
     @property
     def action_space(self) -> Space[Any]:
         """What an environment takes; the module's where no pipeline was told another."""
-        told = getattr(self.module_to_env, "action_space", None)
-        space: Space[Any] = self.module.action_space if told is None else told
+        policy_space = getattr(self.module_to_env, "action_space", None)
+        space: Space[Any] = self.module.action_space if policy_space is None else policy_space
         return space
 
     def with_pipelines(self) -> V2Triple:
@@ -90,13 +90,13 @@ class V2Triple:
         return self.triple[place]
 
 
-def is_triple(given: Any) -> bool:
+def is_triple(source: Any) -> bool:
     """Whether something is a policy of the new stack, or its three parts in a row."""
-    if isinstance(given, V2Triple):
+    if isinstance(source, V2Triple):
         return True
     return (
-        isinstance(given, (tuple, list))
-        and len(given) == 3
-        and all(part is None or hasattr(part, "connectors") for part in (given[0], given[2]))
-        and hasattr(given[1], "forward_inference")
+        isinstance(source, (tuple, list))
+        and len(source) == 3
+        and all(part is None or hasattr(part, "connectors") for part in (source[0], source[2]))
+        and hasattr(source[1], "forward_inference")
     )

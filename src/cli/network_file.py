@@ -67,7 +67,7 @@ def show_network(
     # One description is for all; several policies of the same shapes have the same one.
     record = acting[meant[0]]
     records = [read_records(data)] if data is not None else records_near(checkpoint)
-    found = proposed_network(record, records, given=data is not None)
+    found = proposed_network(record, records, is_given=data is not None)
     text = layers_in_order_of_the_file(record) if found is None else found.toml()
     told = []
     if file is not None:

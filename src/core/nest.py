@@ -59,9 +59,9 @@ def register_mapping(mapping: Callable[[dict[Any, Any]], Mapping[Any, Any]]) -> 
         mapping: The class.
     """
 
-    def opened(held: Mapping[Any, Any]) -> tuple[list[Any], _Keys, list[Any]]:
-        keys = _Keys(held)
-        return [held[key] for key in keys.ordered], keys, keys.ordered
+    def opened(mapping: Mapping[Any, Any]) -> tuple[list[Any], _Keys, list[Any]]:
+        keys = _Keys(mapping)
+        return [mapping[key] for key in keys.ordered], keys, keys.ordered
 
     def closed(keys: _Keys, values: Iterable[Any]) -> Mapping[Any, Any]:
         return mapping(keys.refill(values))

@@ -62,12 +62,12 @@ class Registry(Generic[T]):
         """
         if factory is None:
             return lambda decorated: self.register(name, decorated)
-        known = self._factories.setdefault(name, factory)
-        if known != factory:
+        earlier = self._factories.setdefault(name, factory)
+        if earlier != factory:
             raise DuplicateNameError(
                 f"{self.kind} name {name!r} is taken",
                 expected="one factory for one name",
-                found=f"{_describe(factory)} beside {_describe(known)}",
+                found=f"{_describe(factory)} beside {_describe(earlier)}",
                 hint="register it under another name.",
                 kind=self.kind,
                 name=name,

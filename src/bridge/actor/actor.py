@@ -123,8 +123,8 @@ class Actor:
             CheckpointError: The checkpoint cannot be read.
         """
         natives = natives_of(path, policy_ids, policy_mapping_fn=policy_mapping_fn, **options)
-        made = cls._of(natives, seed=seed, max_sessions=max_sessions)
-        return made if device == "cpu" else made.to(device)
+        actor = cls._of(natives, seed=seed, max_sessions=max_sessions)
+        return actor if device == "cpu" else actor.to(device)
 
     @classmethod
     def from_policy(
@@ -212,11 +212,11 @@ class Actor:
                 actions = self.only.at_once(obs)
             if actions is not None:
                 return actions
-        asked = Asked(env_ids, agent_ids, reward, terminated, truncated, explore)
+        question = Asked(env_ids, agent_ids, reward, terminated, truncated, explore)
         with self._lock:
             if seed is not None:
                 self.rng = np.random.default_rng(seed)
-            return answered(self, obs, asked)
+            return answered(self, obs, question)
 
     def act_and_fetch(
         self,
@@ -238,16 +238,16 @@ class Actor:
             "action_dist_inputs", "action_logp", "action_prob", "q_values" and the like, with a row
             for each observation. Exported programs and policies on a device have none.
         """
-        asked = Asked(env_ids, agent_ids, reward, terminated, truncated, explore)
+        question = Asked(env_ids, agent_ids, reward, terminated, truncated, explore)
         with self._lock:
-            return fetched(self, self._player("network to fetch from"), obs, asked)
+            return fetched(self, self._player("network to fetch from"), obs, question)
 
     def reset(self, env_ids: Any = None) -> None:
         """Forget what was remembered of environments, whose episodes are over; of all if None."""
         with self._lock:
-            gone = None if env_ids is None else listed(env_ids)
+            ended_envs = None if env_ids is None else listed(env_ids)
             for player in self.players.values():
-                player.reset(gone)
+                player.reset(ended_envs)
 
     def hand_over(self, other: Actor, env_ids: Any) -> None:
         """Let another actor go on with some environments, and forget them here.

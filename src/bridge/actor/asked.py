@@ -62,92 +62,92 @@ class Asked(NamedTuple):
         return list(zip(envs, agents, strict=True))
 
 
-def answered(actor: Actor, obs: Any, asked: Asked) -> Any:
+def answered(actor: Actor, obs: Any, question: Asked) -> Any:
     """Actions for whatever an actor was given."""
     only = actor.only
     if isinstance(obs, Mapping) and not (only is not None and only.form.fits(obs)):
-        return _for_agents(actor, obs, asked)
+        return _for_agents(actor, obs, question)
     if only is None:
-        return _by_rows(actor, obs, asked)
+        return _by_rows(actor, obs, question)
     rows, is_one = only.form.rows(obs)
-    actions = _acted(actor, only, rows, is_one, asked)
+    actions = _acted(actor, only, rows, is_one, question)
     if not is_one:
         return actions
     return nest.taken(actions, 0)
 
 
-def fetched(actor: Actor, player: Player, obs: Any, asked: Asked) -> tuple[Any, dict[str, Any]]:
+def fetched(actor: Actor, player: Player, obs: Any, question: Asked) -> tuple[Any, dict[str, Any]]:
     """Actions of one policy, and what its network gave beside them."""
     rows, is_one = player.form.rows(obs)
-    found: dict[str, Any] = {}
-    player.fetches = found
+    fetches: dict[str, Any] = {}
+    player.fetches = fetches
     try:
-        actions = _acted(actor, player, rows, is_one, asked)
+        actions = _acted(actor, player, rows, is_one, question)
     finally:
         player.fetches = None
-    return nest.taken((actions, found), 0) if is_one else (actions, found)
+    return nest.taken((actions, fetches), 0) if is_one else (actions, fetches)
 
 
-def _acted(actor: Actor, player: Player, rows: Nest, is_one: bool, asked: Asked) -> Nest:
+def _acted(actor: Actor, player: Player, rows: Nest, is_one: bool, question: Asked) -> Nest:
     keys, reward, ended = None, None, None
     if player.remembers:
-        keys = asked.keys(int(nest.a_leaf(rows).shape[0]), is_one)
-        reward = asked.reward
+        keys = question.keys(int(nest.a_leaf(rows).shape[0]), is_one)
+        reward = question.reward
         if is_one and reward is not None:
             reward = np.asarray([reward])
-        ended = asked.ended(is_one)
+        ended = question.ended(is_one)
     starts_anew = actor.autoreset == "same_step"
-    return player.act(rows, (keys, reward, ended, asked.explore, actor.rng, starts_anew))
+    return player.act(rows, (keys, reward, ended, question.explore, actor.rng, starts_anew))
 
 
-def _for_agents(actor: Actor, obs: Mapping[Any, Any], asked: Asked) -> dict[Any, Any]:
+def _for_agents(actor: Actor, obs: Mapping[Any, Any], question: Asked) -> dict[Any, Any]:
     """An action for each agent of one environment."""
-    found: dict[Any, Any] = {}
+    by_agent: dict[Any, Any] = {}
     everyone = list(obs)
     for name, places in _groups(actor, everyone).items():
         player = actor.players[name]
         agents = [everyone[at] for at in places]
         rows, _ = player.form.rows([obs[agent] for agent in agents])
         earned = None
-        if asked.reward is not None and all(agent in asked.reward for agent in agents):
-            earned = np.asarray([asked.reward[agent] for agent in agents])
-        own = asked._replace(
-            env_ids=[asked.env_ids] * len(agents),
+        if question.reward is not None and all(agent in question.reward for agent in agents):
+            earned = np.asarray([question.reward[agent] for agent in agents])
+        of_group = question._replace(
+            env_ids=[question.env_ids] * len(agents),
             agent_ids=agents,
             reward=earned,
-            terminated=_ends_of(asked.terminated, agents),
-            truncated=_ends_of(asked.truncated, agents),
+            terminated=_ends_of(question.terminated, agents),
+            truncated=_ends_of(question.truncated, agents),
         )
-        actions = _acted(actor, player, rows, False, own)
-        found.update({agent: nest.taken(actions, row) for row, agent in enumerate(agents)})
-    return {agent: found[agent] for agent in obs}
+        actions = _acted(actor, player, rows, False, of_group)
+        by_agent.update({agent: nest.taken(actions, row) for row, agent in enumerate(agents)})
+    return {agent: by_agent[agent] for agent in obs}
 
 
-def _by_rows(actor: Actor, obs: Any, asked: Asked) -> Any:
+def _by_rows(actor: Actor, obs: Any, question: Asked) -> Any:
     """Actions of several policies for rows that name their agents: a list, one a row."""
-    if asked.agent_ids is None:
+    if question.agent_ids is None:
         raise PieceError(
             "several policies, and nobody says which agent this is",
             expected="agent_ids=, or a dict from agents to observations",
         )
-    is_one = isinstance(asked.agent_ids, (str, int))
-    agents = listed(asked.agent_ids)
+    is_one = isinstance(question.agent_ids, (str, int))
+    agents = listed(question.agent_ids)
     envs: Any = range(len(agents))
-    if asked.env_ids is not None or is_one:
-        envs = [asked.env_ids] if is_one else listed(asked.env_ids)
+    if question.env_ids is not None or is_one:
+        envs = [question.env_ids] if is_one else listed(question.env_ids)
     each_obs = [obs] if is_one else list(obs)
     answers: list[Any] = [None] * len(agents)
     for name, places in _groups(actor, agents).items():
         player = actor.players[name]
         rows, _ = player.form.rows([each_obs[at] for at in places])
-        own = asked._replace(
+        of_group = question._replace(
             env_ids=[envs[at] for at in places],
             agent_ids=[agents[at] for at in places],
-            reward=_at(asked.reward, places),
-            terminated=_at(asked.terminated, places),
-            truncated=_at(asked.truncated, places),
+            reward=_at(question.reward, places),
+            terminated=_at(question.terminated, places),
+            truncated=_at(question.truncated, places),
         )
-        actions = _acted(actor, player, rows, False, own)
+        actions = _acted(actor, player, rows, False, of_group)
         for row, at in enumerate(places):
             answers[at] = nest.taken(actions, row)
     return answers[0] if is_one else answers

@@ -87,18 +87,18 @@ def _layers(modules: Iterable[nn.Module]) -> list[Dense]:
     Raises:
         ConfigError: There is a layer that has no numpy form.
     """
-    found: list[Dense] = []
+    layers: list[Dense] = []
     for module in modules:
         if isinstance(module, nn.Linear):
             weight = module.weight.detach().cpu().numpy()
             bias = None if module.bias is None else module.bias.detach().cpu().numpy()
-            found.append(dense(weight, np.zeros(len(weight)) if bias is None else bias))
-        elif found and found[-1].act is None:
+            layers.append(dense(weight, np.zeros(len(weight)) if bias is None else bias))
+        elif layers and layers[-1].act is None:
             act = numpy_activation(type(module).__name__)
-            found[-1] = Dense(found[-1].weight, found[-1].bias, act)
+            layers[-1] = Dense(layers[-1].weight, layers[-1].bias, act)
         else:
             raise ConfigError("an activation of no layer", found=type(module).__name__)
-    return found
+    return layers
 
 
 def _finish_of(head: Any) -> Finish | None:

@@ -53,29 +53,29 @@ class EpisodePlayer(Player):
             self._forget(over)
         rewards = np.zeros(count) if reward is None else np.asarray(xp.to_numpy(reward))
         self._forget(self._sessions.use(keys))
-        seen = unbatch(nest.map_structure(xp.to_numpy, obs))
+        observations = unbatch(nest.map_structure(xp.to_numpy, obs))
         episodes = [
             self._stepped(key, item, float(earned))
-            for key, item, earned in zip(keys, seen, rewards, strict=True)
+            for key, item, earned in zip(keys, observations, rewards, strict=True)
         ]
         env_to_module, module, module_to_env = self.triple
         shared: dict[str, Any] = {}
         common = {"rl_module": module, "episodes": episodes, "explore": explore}
-        given = env_to_module(batch={}, shared_data=shared, **common)
+        inputs = env_to_module(batch={}, shared_data=shared, **common)
         with drawing(int(rng.integers(2**63))):
             if explore:
-                found = module.forward_exploration(given, t=self.timestep)
+                outputs = module.forward_exploration(inputs, t=self.timestep)
                 self.timestep += count
             else:
-                found = module.forward_inference(given)
-            made = module_to_env(batch=found, shared_data=shared, **common)
-        actions = made.pop("actions")
-        for_env = made.pop("actions_for_env", actions)
+                outputs = module.forward_inference(inputs)
+            sent = module_to_env(batch=outputs, shared_data=shared, **common)
+        actions = sent.pop("actions")
+        for_env = sent.pop("actions_for_env", actions)
         if self.fetches is not None:
-            columns = {name: batch(list(column)) for name, column in made.items()}
-            self.fetches.update({**fetches_of(columns), **values_of(module, given)})
+            columns = {name: batch(list(column)) for name, column in sent.items()}
+            self.fetches.update({**fetches_of(columns), **values_of(module, inputs)})
         for row, key in enumerate(keys):
-            extra = {name: column[row] for name, column in made.items()}
+            extra = {name: column[row] for name, column in sent.items()}
             self._done[key] = {"action": actions[row], "extra_model_outputs": extra}
         if not starts_anew:
             self._forget(over)
@@ -83,8 +83,8 @@ class EpisodePlayer(Player):
 
     def reset(self, env_ids: Iterable[Hashable] | None) -> None:
         """Forget the episodes of some environments; of all if None."""
-        gone = None if env_ids is None else set(env_ids)
-        self._forget([key for key in self._episodes if gone is None or key[0] in gone])
+        ended_envs = None if env_ids is None else set(env_ids)
+        self._forget([key for key in self._episodes if ended_envs is None or key[0] in ended_envs])
 
     def state_dict(self) -> dict[str, Any]:
         """Every episode's state, and what was done last in it."""

@@ -109,7 +109,7 @@ def _one_by_one(
     film: Callable[[], None] | None = None,
 ) -> Played:
     """Episodes one after the other, each with its own seed and memory."""
-    found = []
+    played = []
     for number in range(episodes):
         slot = f"rollout-{seed + number}"
         obs, info = env.reset(seed=seed + number)
@@ -124,11 +124,11 @@ def _one_by_one(
         def act(obs: Any, reward: Any, slot: str = slot) -> Any:
             return actor.act(obs, env_ids=slot, reward=reward, explore=explore)
 
-        found.append(play_one(env, obs, act, after))
+        played.append(play_one(env, obs, act, after))
         actor.reset(slot)
         if progress is not None:
             progress(number + 1, episodes)
-    return Played(tuple(total for total, *_ in found), tuple(length for _, length, _ in found))
+    return Played(tuple(total for total, *_ in played), tuple(length for _, length, _ in played))
 
 
 def _then(first: Callable[..., None] | None, film: Callable[[], None], *came: Any) -> None:
@@ -153,7 +153,7 @@ def _vector(
     mode = _autoreset(env)
     before, actor.autoreset = actor.autoreset, "next_step" if mode == "next_step" else "same_step"
     ids = [f"rollout-{seed}-{row}" for row in range(count)]
-    found: list[list[tuple[float, int]]] = [[] for _ in range(count)]
+    by_env: list[list[tuple[float, int]]] = [[] for _ in range(count)]
     totals, lengths = np.zeros(count), np.zeros(count, np.int64)
     obs, _ = env.reset(seed=seed)
     if recorder is not None:
@@ -162,7 +162,9 @@ def _vector(
     reward: Array | None = None
     ended = was_over = np.zeros(count, bool)
     try:
-        while any(len(done) < wanted for done, wanted in zip(found, quota, strict=True)):
+        while any(
+            len(done) < quota_of_env for done, quota_of_env in zip(by_env, quota, strict=True)
+        ):
             actions = actor.act(obs, env_ids=ids, reward=reward, terminated=ended, explore=explore)
             obs, reward, terminated, truncated, infos = env.step(actions)
             ended = np.asarray(terminated) | np.asarray(truncated)
@@ -182,22 +184,24 @@ def _vector(
                         truncated[row],
                     )
             for row in np.flatnonzero(ended):
-                found[row].append((float(totals[row]), int(lengths[row])))
+                by_env[row].append((float(totals[row]), int(lengths[row])))
                 if progress is not None:
-                    done = sum(map(min, map(len, found), quota))
+                    done = sum(map(min, map(len, by_env), quota))
                     progress(int(done), episodes)
             totals[ended], lengths[ended] = 0.0, 0
             if mode == "disabled" and ended.any():
                 obs, _ = env.reset(options={"reset_mask": ended})
             if recorder is not None:
                 for row in np.flatnonzero(was_over if mode == "next_step" else ended):
-                    if len(found[row]) < quota[row]:
+                    if len(by_env[row]) < quota[row]:
                         recorder.begin(ids[row], nest.taken(obs, row))
             was_over = ended
     finally:
         actor.autoreset = before
         actor.reset(ids)
-    played = [one for done, wanted in zip(found, quota, strict=True) for one in done[:wanted]]
+    played = [
+        one for done, quota_of_env in zip(by_env, quota, strict=True) for one in done[:quota_of_env]
+    ]
     return Played(tuple(total for total, _ in played), tuple(length for _, length in played))
 
 

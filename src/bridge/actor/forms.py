@@ -78,12 +78,12 @@ class ObservationForm:
         if isinstance(obs, (list, tuple)) and obs and xp.is_tensor(obs[0]):
             return xp.namespace(obs[0]).stack(list(obs))
         try:
-            found = np.asarray(obs)
+            numbers = np.asarray(obs)
         except ValueError:
             raise self._misfit("a ragged list") from None
-        if found.dtype.kind not in "biufc":
-            raise self._misfit(f"{type(obs).__name__} of {found.dtype}")
-        return found.astype(self._dtype) if isinstance(obs, list) else found
+        if numbers.dtype.kind not in "biufc":
+            raise self._misfit(f"{type(obs).__name__} of {numbers.dtype}")
+        return numbers.astype(self._dtype) if isinstance(obs, list) else numbers
 
     def _misfit(self, found: str) -> SpaceError:
         return SpaceError(

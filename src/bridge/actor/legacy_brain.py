@@ -66,8 +66,8 @@ class LegacyBrain:
         """Distribution inputs, a tensor where torch computes them, and next states."""
         network = self.policy.networks.numpy
         if network is not None and numpy_serves(rows_of(columns["obs"])):
-            found = network.run(columns, states, None)
-            return found.dist_inputs, found.state_out
+            output = network.run(columns, states, None)
+            return output.dist_inputs, output.state_out
         inputs, after = self._on_torch(columns, states)
         return inputs, after
 
@@ -112,14 +112,14 @@ class LegacyBrain:
 
         def run(columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
             network = self.policy.networks.for_rows(rows_of(columns["obs"]))
-            found = network.run(columns, states, None)
-            fetches.update(found.extra)
-            return found.dist_inputs, found.state_out
+            output = network.run(columns, states, None)
+            fetches.update(output.extra)
+            return output.dist_inputs, output.state_out
 
         def choose(inputs: Any) -> Nest:
-            actions, found = self._chosen(inputs, dict(fetches), explore, rng)
+            actions, more = self._chosen(inputs, dict(fetches), explore, rng)
             fetches.clear()
-            fetches.update(found)
+            fetches.update(more)
             return actions
 
         return run, choose
@@ -168,10 +168,10 @@ class LegacyBrain:
         return LegacyTensors(self.policy)
 
     def _direct_of(self, network: ArrayNetwork | None) -> Direct | None:
-        found = None if network is None else network.head.direct()
-        if network is None or found is None:
+        parts = None if network is None else network.head.direct()
+        if network is None or parts is None:
             return None
-        layers, finish = found
+        layers, finish = parts
         is_choice = isinstance(network.distribution, Categorical) and not self._prepares
         of_columns = most_probable_of_columns if is_choice else None
         direct = Direct.of(layers, self.greedy, of_columns, finish)

@@ -37,8 +37,8 @@ class LegacyTensors(nn.Module):
         self, columns: Mapping[str, Any], states: list[Tensor]
     ) -> tuple[Tensor, list[Tensor]]:
         """Distribution inputs and next states."""
-        found = self._head.policy_outputs(dict(columns), list(states), None)
-        return found.dist_inputs, found.state_out
+        output = self._head.policy_outputs(dict(columns), list(states), None)
+        return output.dist_inputs, output.state_out
 
     def greedy(self, inputs: Tensor) -> Nest:
         """The most probable actions, whole numbers in 32 bits."""

@@ -246,11 +246,11 @@ def _seeded(rng: np.random.Generator, drawn_beside: Any) -> AbstractContextManag
 
 def initial_state(module: Any) -> Nest:
     """A module's state at an episode's start as arrays; an empty dict if it has none."""
-    found: Nest = module.get_initial_state() if module.is_stateful() else {}
-    return nest.map_structure(lambda leaf: np.asarray(xp.to_numpy(leaf), np.float32), found)
+    state: Nest = module.get_initial_state() if module.is_stateful() else {}
+    return nest.map_structure(lambda leaf: np.asarray(xp.to_numpy(leaf), np.float32), state)
 
 
 def state_leaves(module: Any) -> list[Array]:
     """The parts of that state."""
-    found = initial_state(module)
-    return nest.flatten(found) if found else []
+    state = initial_state(module)
+    return nest.flatten(state) if state else []

@@ -26,17 +26,17 @@ def values_of(rl_module: Any, batch: Mapping[str, Any]) -> dict[str, Array]:
         rl_module: In torch; a wrapped policy puts its own out when it acts.
         batch: Columns of a forward batch.
     """
-    found: dict[str, Array] = {}
+    columns: dict[str, Array] = {}
     if isinstance(rl_module, LegacyPolicyModule):
-        return found
+        return columns
     module: Any = rl_module
     with torch.no_grad():
         if isinstance(rl_module, ValueFunctionAPI) and not module.inference_only:
-            found[Columns.VF_PREDS] = xp.to_numpy(module.compute_values(dict(batch))).reshape(-1)
+            columns[Columns.VF_PREDS] = xp.to_numpy(module.compute_values(dict(batch))).reshape(-1)
         if isinstance(rl_module, DefaultDQNRLModule):
             values = xp.to_numpy(module.compute_q_values(dict(batch))["qf_preds"])
-            found["qf_preds"] = values[:, 0] if is_stateful(module) else values
-    return found
+            columns["qf_preds"] = values[:, 0] if is_stateful(module) else values
+    return columns
 
 
 def fetches_of(outputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,8 +39,8 @@ class PipelinePlayer(Player):
     def sessions(self) -> Sessions:
         """The environments by their use."""
         pipeline: Any = self.policy.agent_connectors
-        found: Sessions = pipeline.sessions if self._own is None else self._own
-        return found
+        sessions: Sessions = pipeline.sessions if self._own is None else self._own
+        return sessions
 
     def act(self, obs: Nest, turn: Turn) -> Nest:
         """Actions for observations with a leading axis, through the connectors."""

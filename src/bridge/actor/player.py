@@ -206,9 +206,9 @@ class PlannedPlayer(Player):
         return self._source
 
     def __getstate__(self) -> dict[str, Any]:
-        made = (self._source, self._replan, self.device)
+        arguments = (self._source, self._replan, self.device)
         slots, most = self.slots.state_dict(), self.sessions.most
-        return {"made": made, "slots": slots, "most": most, "timestep": self.timestep}
+        return {"made": arguments, "slots": slots, "most": most, "timestep": self.timestep}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         source, replan, device = state["made"]

@@ -27,11 +27,13 @@ def policy_player(policy: Policy) -> Player:
     """What plays a copy of a policy of the old stack: its plan, or its connectors."""
     from ...legacy.policy.default_connectors import create_connectors_for_policy
 
-    own = copy.deepcopy(policy)
-    if own.agent_connectors is None or own.action_connectors is None:
-        create_connectors_for_policy(own, own.config)
-    plan = legacy_plan(own)
-    return PipelinePlayer(own, plan) if plan.missing else PlannedPlayer(plan, own, legacy_plan)
+    copied = copy.deepcopy(policy)
+    if copied.agent_connectors is None or copied.action_connectors is None:
+        create_connectors_for_policy(copied, copied.config)
+    plan = legacy_plan(copied)
+    return (
+        PipelinePlayer(copied, plan) if plan.missing else PlannedPlayer(plan, copied, legacy_plan)
+    )
 
 
 def triple_player(triple: V2Triple) -> Player:
@@ -39,6 +41,6 @@ def triple_player(triple: V2Triple) -> Player:
     from .episode_player import EpisodePlayer
     from .v2_plan import v2_plan
 
-    own = copy.deepcopy(triple)
-    plan = v2_plan(own)
-    return EpisodePlayer(own, plan) if plan.missing else PlannedPlayer(plan, own, v2_plan)
+    copied = copy.deepcopy(triple)
+    plan = v2_plan(copied)
+    return EpisodePlayer(copied, plan) if plan.missing else PlannedPlayer(plan, copied, v2_plan)

@@ -27,9 +27,9 @@ def merged(columns: Iterable[Column]) -> tuple[list[Column], list[str]]:
     by_name: dict[str, Column] = {}
     differing: list[str] = []
     for column in columns:
-        known = by_name.setdefault(column.name, column)
-        by_name[column.name] = replace(known, depth=max(known.depth, column.depth))
-        starts = nest.flatten(known.initial), nest.flatten(column.initial)
+        earlier = by_name.setdefault(column.name, column)
+        by_name[column.name] = replace(earlier, depth=max(earlier.depth, column.depth))
+        starts = nest.flatten(earlier.initial), nest.flatten(column.initial)
         if not all(np.array_equal(*pair) for pair in zip(*starts, strict=True)):
             differing.append(column.name)
     return list(by_name.values()), differing

@@ -78,7 +78,7 @@ class ProgramPlayer(Player):
                 hint="load the checkpoint that it was exported from.",
             )
         count = len(nest.a_leaf(obs))
-        given = dict(_named("obs", nest.map_structure(xp.to_numpy, obs)))
+        inputs = dict(_named("obs", nest.map_structure(xp.to_numpy, obs)))
         rows: Any = None
         if self.remembers:
             rows = self.slots.rows(count if keys is None else keys)
@@ -86,23 +86,23 @@ class ProgramPlayer(Player):
                 ended = np.asarray(xp.to_numpy(ended), bool)
                 if starts_anew:
                     self.slots.end(rows, ended)
-            given["first"] = self.slots.first[rows]
+            inputs["first"] = self.slots.first[rows]
             memory = zip(self._states, self.slots.memory, strict=True)
-            given.update({f"state.{name}": each[rows] for name, each in memory})
+            inputs.update({f"state.{name}": each[rows] for name, each in memory})
         if "reward" in self._inputs:
-            is_first = self.remembers and bool(given["first"].all())
+            is_first = self.remembers and bool(inputs["first"].all())
             if reward is None and not is_first:
                 raise PieceError(
                     "this program sees rewards, and this step has none",
                     expected="reward= at every step after an episode's first",
                 )
-            given["reward"] = np.zeros(count) if reward is None else xp.to_numpy(reward)
-        found = self.program(**{name: given[name] for name in self._inputs})
+            inputs["reward"] = np.zeros(count) if reward is None else xp.to_numpy(reward)
+        outputs = self.program(**{name: inputs[name] for name in self._inputs})
         if self.remembers:
-            self.slots.keep(rows, [found[f"next_state.{name}"] for name in self._states])
+            self.slots.keep(rows, [outputs[f"next_state.{name}"] for name in self._states])
             if ended is not None and not starts_anew:
                 self.slots.end(rows, ended)
-        return nest.unflatten_as(self._action, [found[name] for name in self._actions])
+        return nest.unflatten_as(self._action, [outputs[name] for name in self._actions])
 
     def remember(self, keys: Sequence[Key], actions: Any) -> None:
         """Take other actions for those of the last step, where it remembers them at all."""

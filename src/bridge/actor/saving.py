@@ -56,8 +56,8 @@ def _save_one(name: str, source: Any, path: Path) -> None:
 def actor_data(actor: Actor) -> dict[str, Any]:
     """What an actor is beside its policies, as plain data."""
     mapping = actor.casting.mapping
-    known = dict(mapping) if isinstance(mapping, Mapping) else dict(actor.casting.known)
+    by_agent = dict(mapping) if isinstance(mapping, Mapping) else dict(actor.casting.known)
     return {
-        "agents": [[agent, name] for agent, name in known.items()],
+        "agents": [[agent, name] for agent, name in by_agent.items()],
         "autoreset": actor.autoreset,
     }

@@ -25,9 +25,9 @@ def action_changes(old: Any, new: Any) -> list[Change]:
     if isinstance(old, spaces.Discrete) and isinstance(new, spaces.Discrete):
         return [_numbers(old, new)]
     if isinstance(new, spaces.MultiDiscrete):
-        known = [old.n] if isinstance(old, spaces.Discrete) else getattr(old, "nvec", [])
-        added = len(new.nvec) - len(known)
-        if len(known) and added > 0 and list(new.nvec[: len(known)]) == list(known):
+        old_counts = [old.n] if isinstance(old, spaces.Discrete) else getattr(old, "nvec", [])
+        added = len(new.nvec) - len(old_counts)
+        if len(old_counts) and added > 0 and list(new.nvec[: len(old_counts)]) == list(old_counts):
             question = "are the new numbers the last ones, and is 0 harmless there?"
             text = f"actions gained {added} numbers"
             return [Change("added", text, ExtendAction((0.0,) * added), question)]
@@ -48,13 +48,13 @@ def action_changes(old: Any, new: Any) -> list[Change]:
 
 
 def _numbers(old: spaces.Discrete, new: spaces.Discrete) -> Change:
-    known, size = int(old.n), int(new.n)
+    old_size, size = int(old.n), int(new.n)
     start = int(new.start)
-    text = f"{known} actions became {size}"
-    if size < known:
+    text = f"{old_size} actions became {size}"
+    if size < old_size:
         question = f"actions from {start + size} on are gone: what is done instead of each?"
         return Change("renumbered", text, question=f"{question} Add MapActions with your choice.")
-    step = MapActions(tuple(range(start, start + known)), size, start)
+    step = MapActions(tuple(range(start, start + old_size)), size, start)
     return Change("renumbered", text, step, "do the old actions still have the first numbers?")
 
 

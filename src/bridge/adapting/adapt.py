@@ -89,9 +89,9 @@ def suggest_adapter(
         new_names: Names of the new one's.
         **options: As for `rlconnect.load`, of a path.
     """
-    known, gives = policy_spaces(native_of(source, policy, options))
+    policy_obs, gives = policy_spaces(native_of(source, policy, options))
     sees, takes = env_spaces(env, observation_space, action_space)
-    observations = diff_spaces(known, sees, old_names=old_names, new_names=new_names)
+    observations = diff_spaces(policy_obs, sees, old_names=old_names, new_names=new_names)
     actions = diff_spaces(gives, gives if takes is None else takes, kind="action")
     chain = AdapterChain(obs=observations.steps, action=actions.steps)
     return Suggestion(chain, observations, actions)
@@ -217,10 +217,10 @@ def chain_between(
         PieceError: What changed leaves questions open, and no steps answer them.
         SpaceError: The steps do not lead from one to the other.
     """
-    known, gives = policy_spaces(native)
+    policy_obs, gives = policy_spaces(native)
     takes = gives if takes is None else takes
     chain = AdapterChain(
-        obs=_settled("observation", diff_spaces(known, sees)) if obs is None else _listed(obs),
+        obs=_settled("observation", diff_spaces(policy_obs, sees)) if obs is None else _listed(obs),
         action=(
             _settled("action", diff_spaces(gives, takes, kind="action"))
             if action is None
@@ -311,14 +311,14 @@ def _insert(policy: Policy, chain: AdapterChain, sees: Space[Any]) -> None:
     agent, action = policy.agent_connectors, policy.action_connectors
     assert agent is not None, "created above"
     assert action is not None, "created above"
-    known, gives = policy_spaces(policy)
+    policy_obs, gives = policy_spaces(policy)
     ctx = ConnectorContext.from_policy(policy)
     if chain.obs or chain.reward or chain.agents:
-        own = ConnectorContext(ctx.config, observation_space=known, action_space=gives)
-        agent.prepend(AdaptObservationsAgentConnector(own, chain=chain, observation_space=sees))
+        context = ConnectorContext(ctx.config, observation_space=policy_obs, action_space=gives)
+        agent.prepend(AdaptObservationsAgentConnector(context, chain=chain, observation_space=sees))
     if chain.action:
-        own = ConnectorContext(ctx.config, observation_space=known, action_space=gives)
-        connector = AdaptActionsConnector(own, chain=chain)
+        context = ConnectorContext(ctx.config, observation_space=policy_obs, action_space=gives)
+        connector = AdaptActionsConnector(context, chain=chain)
         is_locked = action.connectors and isinstance(
             action.connectors[-1], ImmutableActionsConnector
         )
@@ -343,11 +343,9 @@ def _settled(what: str, diff: SpaceDiff) -> tuple[Step, ...]:
     )
 
 
-def _fits(given: Space[Any], wanted: Space[Any]) -> bool:
-    if isinstance(given, gym.spaces.Discrete) and isinstance(wanted, gym.spaces.Discrete):
-        return bool(
-            given.start >= wanted.start and given.start + given.n <= wanted.start + wanted.n
-        )
-    if isinstance(given, gym.spaces.MultiDiscrete) and isinstance(wanted, gym.spaces.MultiDiscrete):
-        return given.shape == wanted.shape and bool((given.nvec <= wanted.nvec).all())
-    return type(given) is type(wanted) and given.shape == wanted.shape
+def _fits(inner: Space[Any], outer: Space[Any]) -> bool:
+    if isinstance(inner, gym.spaces.Discrete) and isinstance(outer, gym.spaces.Discrete):
+        return bool(inner.start >= outer.start and inner.start + inner.n <= outer.start + outer.n)
+    if isinstance(inner, gym.spaces.MultiDiscrete) and isinstance(outer, gym.spaces.MultiDiscrete):
+        return inner.shape == outer.shape and bool((inner.nvec <= outer.nvec).all())
+    return type(inner) is type(outer) and inner.shape == outer.shape

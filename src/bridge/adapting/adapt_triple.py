@@ -36,11 +36,11 @@ def adapted_triple(triple: V2Triple, chain: AdapterChain, sees: Space[Any]) -> V
             found=f"{dict(chain.agents)}",
             hint="the policy_mapping_fn says which module an agent has.",
         )
-    known, gives = triple.observation_space, triple.action_space
+    policy_obs, gives = triple.observation_space, triple.action_space
     adapted = copy.deepcopy(triple).with_pipelines()
     env_to_module, module_to_env = adapted.env_to_module, adapted.module_to_env
     if chain.reward:
-        _adapt_rewards(env_to_module, chain, known)
+        _adapt_rewards(env_to_module, chain, policy_obs)
     env_to_module.input_observation_space = sees
     if chain.obs:
         env_to_module.prepend(AdaptObservations(chain=AdapterChain(obs=chain.obs)))

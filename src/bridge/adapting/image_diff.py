@@ -52,28 +52,28 @@ def image_changes(old: spaces.Box, new: spaces.Box) -> list[Change] | None:
     if _is_channels_first(new):
         add("image", "channels stand first", MoveChannels("last"))
     target = (*old.shape[1:], old.shape[0]) if wants_first else old.shape
-    channels, wanted = current.shape[2], target[2]
-    if channels == _COLOURS and wanted in (1, 4):
+    channels, old_channels = current.shape[2], target[2]
+    if channels == _COLOURS and old_channels in (1, 4):
         add("image", "pictures have colours", Grayscale())
         channels = 1
     if current.shape[:2] != target[:2]:
         text = f"pictures have {_size(current.shape)} pixels, the policy knows {_size(target)}"
         add("image", text, ResizeImage(int(target[0]), int(target[1])))
-    if channels != wanted:
-        if channels < wanted and wanted % channels == 0:
+    if channels != old_channels:
+        if channels < old_channels and old_channels % channels == 0:
             add(
                 "stacked",
-                f"one frame where the policy knows {wanted // channels} stacked ones",
-                StackFrames(wanted // channels),
+                f"one frame where the policy knows {old_channels // channels} stacked ones",
+                StackFrames(old_channels // channels),
                 "did the old environment stack frames, oldest first? Say fill='zero' if zeros "
                 "stood before its first one.",
             )
-        elif channels > wanted and channels % wanted == 0:
-            kept = tuple(range(channels - wanted, channels))
+        elif channels > old_channels and channels % old_channels == 0:
+            newest = tuple(range(channels - old_channels, channels))
             add(
                 "stacked",
-                f"{channels // wanted} frames where the policy knows one",
-                SelectFeatures(kept),
+                f"{channels // old_channels} frames where the policy knows one",
+                SelectFeatures(newest),
                 "is the newest frame the last one?",
             )
         else:

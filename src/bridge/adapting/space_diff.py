@@ -96,9 +96,9 @@ def _box_changes(
     new_names: Sequence[str] | None,
 ) -> list[Change]:
     if is_image(old) and is_image(new):
-        found = image_changes(old, new)
-        if found is not None:
-            return found
+        of_images = image_changes(old, new)
+        if of_images is not None:
+            return of_images
     if len(old.shape) == len(new.shape) == 1:
         return vector_changes(old, new, old_names, new_names)
     if old.shape != new.shape:
@@ -119,16 +119,16 @@ def _discrete_changes(old: Any, new: spaces.Discrete) -> list[Change]:
         return [Change("renumbered", "numbers where the policy knows one-hot rows", OneHot())]
     if not isinstance(old, spaces.Discrete):
         return [incomparable(old, new)]
-    known = int(old.n)
-    numbers = tuple(min(place, known - 1) for place in range(size))
+    old_size = int(old.n)
+    numbers = tuple(min(place, old_size - 1) for place in range(size))
     question = "is the numbering of the common values still the same?"
-    if size > known:
+    if size > old_size:
         question = (
-            f"values from {known} on are new: as which of the policy's should each count? "
-            f"Here all of them count as {known - 1}."
+            f"values from {old_size} on are new: as which of the policy's should each count? "
+            f"Here all of them count as {old_size - 1}."
         )
-    text = f"{known} values became {size}"
-    return [Change("renumbered", text, Renumber(numbers, known), question)]
+    text = f"{old_size} values became {size}"
+    return [Change("renumbered", text, Renumber(numbers, old_size), question)]
 
 
 def _dict_changes(old: Any, new: spaces.Dict) -> list[Change]:
@@ -158,11 +158,11 @@ def _dict_changes(old: Any, new: spaces.Dict) -> list[Change]:
 
 def _between_dicts(old: spaces.Dict, new: spaces.Dict) -> list[Change]:
     changes = []
-    gone = [key for key in old.spaces if key not in new.spaces]
+    removed = [key for key in old.spaces if key not in new.spaces]
     extra = [key for key in new.spaces if key not in old.spaces]
     names: dict[str, str] = {}
     doubt = ""
-    for key in gone:
+    for key in removed:
         alike = [
             other for other in extra if same_space(new[other], old[key]) and other not in names
         ]

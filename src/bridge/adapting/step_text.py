@@ -25,12 +25,12 @@ def steps_from_text(texts: Sequence[str]) -> tuple[Step, ...]:
         >>> steps_from_text(["drop_features([4, 5]); scale(factor=0.5)"])
         (DropFeatures(indices=(4, 5)), Scale(factor=0.5, offset=0.0))
     """
-    found = []
+    steps = []
     for text in texts:
         for part in text.split(";"):
             if part.strip():
-                found.append(_step(part.strip()))
-    return tuple(found)
+                steps.append(_step(part.strip()))
+    return tuple(steps)
 
 
 def step_text(step: Step) -> str:

@@ -50,21 +50,21 @@ def vector_changes(
 def _by_name(old: list[str], new: list[str], box: spaces.Box) -> list[Change]:
     changes = []
     added = [name for name in new if name not in old]
-    gone = [name for name in old if name not in new]
-    kept = [name for name in new if name in old]
-    wanted = [name for name in old if name in new]
+    removed = [name for name in old if name not in new]
+    common = [name for name in new if name in old]
+    old_order = [name for name in old if name in new]
     if added:
         places = [new.index(name) for name in added]
         changes.append(
             Change("added", f"features {listed(added)} are new", DropFeatures(tuple(places)))
         )
-    if kept != wanted:
-        order = [kept.index(name) for name in wanted]
+    if common != old_order:
+        order = [common.index(name) for name in old_order]
         changes.append(
             Change("reordered", "features stand in another order", SelectFeatures(tuple(order)))
         )
-    if gone:
-        changes.append(_insertion([old.index(name) for name in gone], box, listed(gone)))
+    if removed:
+        changes.append(_insertion([old.index(name) for name in removed], box, listed(removed)))
     return changes
 
 
@@ -93,8 +93,8 @@ def _by_bounds(old: spaces.Box, new: spaces.Box) -> tuple[list[Change], list[int
     longer, shorter = (after, before) if count > size else (before, after)
     first, last = _subsequence(longer, shorter), _subsequence(longer, shorter, from_end=True)
     is_unique = first is not None and first == last
-    kept = first if first is not None else list(range(len(shorter)))
-    others = [place for place in range(len(longer)) if place not in kept]
+    places = first if first is not None else list(range(len(shorter)))
+    others = [place for place in range(len(longer)) if place not in places]
     doubt = (
         ""
         if is_unique
@@ -102,9 +102,9 @@ def _by_bounds(old: spaces.Box, new: spaces.Box) -> tuple[list[Change], list[int
     )
     if count > size:
         text = f"{count - size} features are new, at {listed(others)}"
-        return [Change("added", text, DropFeatures(tuple(others)), doubt)], kept
+        return [Change("added", text, DropFeatures(tuple(others)), doubt)], places
     change = _insertion(others, old, f"at {listed(others)}")
-    order = [kept.index(place) if place in kept else -1 for place in range(size)]
+    order = [places.index(place) if place in places else -1 for place in range(size)]
     if doubt:
         change = Change(change.kind, change.text, change.step, f"{doubt} {change.question}")
     return [change], order
@@ -115,8 +115,12 @@ def _subsequence(
 ) -> list[int] | None:
     """Where `shorter` stands within `longer`, as early or as late as possible."""
     if from_end:
-        found = _subsequence(longer[::-1], shorter[::-1])
-        return None if found is None else [len(longer) - 1 - place for place in found][::-1]
+        reversed_places = _subsequence(longer[::-1], shorter[::-1])
+        return (
+            None
+            if reversed_places is None
+            else [len(longer) - 1 - place for place in reversed_places][::-1]
+        )
     places: list[int] = []
     start = 0
     for each in shorter:

@@ -140,11 +140,11 @@ def exported(step: FlatStep) -> Any:
     """
     new_enough("torch", torch.__version__, NEEDED_TORCH)
     rows = torch.export.Dim("batch")
-    given = tuple(placed(port.zeros(3), "cpu") for port in step.inputs)
-    shapes = tuple({0: rows} for _ in given)
+    examples = tuple(placed(port.zeros(3), "cpu") for port in step.inputs)
+    shapes = tuple({0: rows} for _ in examples)
     try:
         with quiet(), torch.no_grad(), step.naming_inputs() as named:
-            program = torch.export.export(named, given, dynamic_shapes=shapes, strict=False)
+            program = torch.export.export(named, examples, dynamic_shapes=shapes, strict=False)
     except Exception as error:  # whatever a user's own model raises under a tracer
         raise PieceError(
             f"torch cannot trace policy {step.step.plan.name!r}",
@@ -176,8 +176,8 @@ def _pt2_runner(data: bytes) -> Runner:
 
     def run(tensors: Sequence[Array]) -> list[Array]:
         with torch.no_grad():
-            found = module(*(placed(each, "cpu") for each in tensors))
-        return [each.numpy() for each in found]
+            outputs = module(*(placed(each, "cpu") for each in tensors))
+        return [each.numpy() for each in outputs]
 
     return run
 
@@ -186,10 +186,10 @@ def _compare(step: FlatStep, run: Runner, name: str) -> None:
     """Hold an artifact to the step it was made of, at several numbers of rows."""
     rng = np.random.default_rng(0)
     for rows in _CHECKED_ROWS:
-        given = [_drawn(port, rows, rng) for port in step.inputs]
+        inputs = [_drawn(port, rows, rng) for port in step.inputs]
         with torch.no_grad():
-            wanted = [each.numpy() for each in step(*(placed(each, "cpu") for each in given))]
-        for port, want, got in zip(step.outputs, wanted, run(given), strict=True):
+            expected = [each.numpy() for each in step(*(placed(each, "cpu") for each in inputs))]
+        for port, want, got in zip(step.outputs, expected, run(inputs), strict=True):
             scale = max(1.0, float(np.abs(want).max(initial=0)))
             is_same = want.shape == got.shape and np.allclose(want, got, 0, TOLERANCE * scale)
             if not is_same:

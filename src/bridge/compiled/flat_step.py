@@ -64,8 +64,8 @@ class FlatStep(nn.Module):
     def __init__(self, plan: ActPlan) -> None:
         super().__init__()
         self.step = TensorStep(plan).eval()
-        for held in (*self.step.parameters(), *self.step.buffers()):
-            held.data = held.data.clone()  # weights of a checkpoint are views of one storage
+        for tensor in (*self.step.parameters(), *self.step.buffers()):
+            tensor.data = tensor.data.clone()  # weights of a checkpoint are views of one storage
         self.observation = zero_of(plan.observation_space)
         states = [(name, start) for name, start in zip(plan.memory_names, plan.start, strict=True)]
         observed = ports_of("obs", self.observation)

@@ -58,5 +58,5 @@ class GraphedStep:
         for place, tensor in zip(self._given, tensors, strict=True):
             place.copy_(tensor, non_blocking=True)
         self._graph.replay()
-        found: tuple[Tensor, ...] = self._found
-        return found
+        outputs: tuple[Tensor, ...] = self._found
+        return outputs

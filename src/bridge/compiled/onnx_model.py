@@ -36,7 +36,7 @@ def onnx_model(program: Any, step: FlatStep, opset: int) -> bytes:
     new_enough("onnxscript", onnxscript.__version__, NEEDED_ONNXSCRIPT)
     try:
         with quiet():
-            made = torch.onnx.export(
+            exported = torch.onnx.export(
                 program,
                 tuple(placed(port.zeros(3), "cpu") for port in step.inputs),
                 input_names=[port.name for port in step.inputs],
@@ -51,9 +51,9 @@ def onnx_model(program: Any, step: FlatStep, opset: int) -> bytes:
             found=str(error).strip().splitlines()[0][:200] if str(error) else repr(error),
             hint="a file that ends in .pt2 is torch's own.",
         ) from error
-    if made is None:
+    if exported is None:
         raise PieceError("torch gave no ONNX program")
-    model = made.model_proto
+    model = exported.model_proto
     fold_into_biases(model.graph)
     for node in model.graph.node:  # they tell where on this machine the code lies
         del node.metadata_props[:]
@@ -83,12 +83,12 @@ def onnx_runner(data: bytes, step: FlatStep) -> Runner:
         MissingExtraError: onnxruntime is not installed.
     """
     session = onnx_session(data)
-    wanted = {each.name for each in session.get_inputs()}
+    input_names = {each.name for each in session.get_inputs()}
 
     def run(tensors: Sequence[Array]) -> list[Array]:
         pairs = zip(step.inputs, tensors, strict=True)
-        given = {port.name: array for port, array in pairs if port.name in wanted}
-        return list(session.run([port.name for port in step.outputs], given))
+        inputs = {port.name: array for port, array in pairs if port.name in input_names}
+        return list(session.run([port.name for port in step.outputs], inputs))
 
     return run
 
@@ -101,28 +101,33 @@ def fold_into_biases(graph: Any) -> None:
     """
     from onnx.numpy_helper import from_array, to_array
 
-    held = {each.name: each for each in graph.initializer}
-    made = {name: node for node in graph.node for name in node.output}
+    constants = {each.name: each for each in graph.initializer}
+    makers = {name: node for node in graph.node for name in node.output}
     reads = Counter(_read(graph))
     for node in [node for node in graph.node if node.op_type == "Sub"]:
-        given, taken = node.input
-        layer = made.get(given)
-        if layer is None or layer.op_type != "Gemm" or reads[given] > 1 or taken not in held:
+        sum_name, constant = node.input
+        layer = makers.get(sum_name)
+        if (
+            layer is None
+            or layer.op_type != "Gemm"
+            or reads[sum_name] > 1
+            or constant not in constants
+        ):
             continue
         weights, bias = list(layer.input[:2]), list(layer.input[2:])
-        number = to_array(held[taken])
+        number = to_array(constants[constant])
         beta = next((each.f for each in layer.attribute if each.name == "beta"), 1.0)
-        if number.size != 1 or beta != 1.0 or not all(name in held for name in bias):
+        if number.size != 1 or beta != 1.0 or not all(name in constants for name in bias):
             continue
-        old_bias = to_array(held[bias[0]]) if bias else np.zeros_like(number)
-        folded = from_array(np.asarray(old_bias - number), f"{given}.bias")
+        old_bias = to_array(constants[bias[0]]) if bias else np.zeros_like(number)
+        folded = from_array(np.asarray(old_bias - number), f"{sum_name}.bias")
         graph.initializer.append(folded)
         layer.input[:] = [*weights, folded.name]
         layer.output[:] = node.output
         graph.node.remove(node)
-        for name in {*bias, taken}:
+        for name in {*bias, constant}:
             if reads[name] == 1:
-                graph.initializer.remove(held[name])
+                graph.initializer.remove(constants[name])
 
 
 def _read(graph: Any) -> Iterator[str]:

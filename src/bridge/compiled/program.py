@@ -111,22 +111,22 @@ class Program:
             raise PieceError(
                 "this program is of a fixed batch", expected=f"{self.batch} rows", found=str(rows)
             )
-        given = list(leaves)
+        tensors = list(leaves)
         if self.plan.needs_reward:
             earned = np.zeros(rows, np.float32) if reward is None else reward
-            given.append(placed(earned, self.device).to(torch.float32))
+            tensors.append(placed(earned, self.device).to(torch.float32))
         if self.plan.remembers:
             begins = np.zeros(rows, bool) if first is None else first
-            given.append(placed(begins, self.device))
-            given += [placed(each, self.device) for each in states]
+            tensors.append(placed(begins, self.device))
+            tensors += [placed(each, self.device) for each in states]
         with torch.no_grad(), self._precision():
-            found = self._run(*given)
-        known = len(self.step.outputs) - len(self.plan.start)
-        actions = nest.unflatten_as(self.step.action, list(found[:known]))
+            outputs = self._run(*tensors)
+        state_start = len(self.step.outputs) - len(self.plan.start)
+        actions = nest.unflatten_as(self.step.action, list(outputs[:state_start]))
         if self.after:
             with self._turn:
                 actions = _action_side(self.after, actions)
-        return actions, tuple(found[known:])
+        return actions, tuple(outputs[state_start:])
 
     def error_of(self, obs: Nest) -> float:
         """The largest difference to the eager float32 step, of first actions for observations."""
@@ -201,13 +201,13 @@ def _split(policy: Policy) -> tuple[ActPlan, list[Any], list[Any]]:
     """The longest part of a policy around its network that has a tensor form, and the rest."""
     import copy
 
-    own = copy.deepcopy(policy)
-    agent, action = own.agent_connectors, own.action_connectors
+    copied = copy.deepcopy(policy)
+    agent, action = copied.agent_connectors, copied.action_connectors
     assert agent is not None, "it has a plan"
     assert action is not None, "it has a plan"
     before: list[Any] = []
     after: list[Any] = []
-    while (plan := traced_plan(own)).missing:
+    while (plan := traced_plan(copied)).missing:
         if agent.connectors and _lacks(plan, agent.connectors):
             before.append(agent.connectors.pop(0))
         elif action.connectors and _lacks(plan, action.connectors):
@@ -240,10 +240,10 @@ def _agent_side(connectors: list[Any], obs: Nest) -> Nest:
 def _action_side(connectors: list[Any], actions: Nest) -> Nest:
     from ...core.arrays.batching import batch, unbatch
 
-    found: list[Array] = []
+    sent: list[Array] = []
     for row, action in enumerate(unbatch(nest.map_structure(xp.to_numpy, actions))):
         record: Any = ActionConnectorDataType(row, "agent", {}, (action, [], {}))
         for connector in connectors:
             record = connector(record)
-        found.append(record.output[0])
-    return batch([nest.map_structure(np.asarray, each) for each in found])
+        sent.append(record.output[0])
+    return batch([nest.map_structure(np.asarray, each) for each in sent])

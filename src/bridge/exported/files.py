@@ -28,8 +28,8 @@ def program_in(path: Path) -> Path | None:
             manifests = [each for each in path.iterdir() if each.suffix == ".json"]
         except OSError:  # what reads the folder next says why
             return None
-        held = {_program_at(each) for each in manifests} - {None}
-        return held.pop() if len(held) == 1 else None
+        programs = {_program_at(each) for each in manifests} - {None}
+        return programs.pop() if len(programs) == 1 else None
     return _program_at(path)
 
 

@@ -76,9 +76,9 @@ class Artifact:
     @property
     def states(self) -> dict[str, Array]:
         """What each slot remembers at first, by name."""
-        held = self.manifest.get("states", {})
+        by_name = self.manifest.get("states", {})
         order = [port["name"].removeprefix("state.") for port in self.manifest["inputs"]]
-        return {name: array_from_data(held[name]) for name in order if name in held}
+        return {name: array_from_data(by_name[name]) for name in order if name in by_name}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file and its manifest again.
@@ -142,12 +142,12 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
     file = program_in(Path(path)) or Path(path)
     manifest = read_manifest(file)
     data = read_bytes(file, DEFAULT_LIMITS, follow=True)
-    found, wanted = hashlib.sha256(data).hexdigest(), manifest.get("sha256")
-    if found != wanted:
+    digest, expected_digest = hashlib.sha256(data).hexdigest(), manifest.get("sha256")
+    if digest != expected_digest:
         raise CorruptCheckpointError(
             f"{file} is not the file that its manifest tells of",
-            expected=f"SHA-256 {wanted}",
-            found=found,
+            expected=f"SHA-256 {expected_digest}",
+            found=digest,
             hint="export it again, or fetch both files again.",
         )
     open_file = _of_onnx if manifest["kind"] == "onnx" else _of_torch
@@ -159,9 +159,9 @@ def _tried(run: Callable[[Named], Named], manifest: Mapping[str, Any]) -> None:
     row = {
         port["name"]: np.zeros((1, *port["shape"]), port["dtype"]) for port in manifest["inputs"]
     }
-    found = run(row)
+    outputs = run(row)
     for port in manifest["outputs"]:
-        if found[port["name"]].shape != (1, *port["shape"]):
+        if outputs[port["name"]].shape != (1, *port["shape"]):
             raise ValueError(f"{port['name']!r} has another shape")
 
 
@@ -200,9 +200,9 @@ def quiet() -> Iterator[None]:
 def _of_onnx(data: bytes, manifest: Mapping[str, Any], file: Path) -> Callable[[Named], Named]:
     names = [port["name"] for port in manifest["outputs"]]
 
-    def run(given: Named) -> Named:
-        found = session.run(names, {name: each for name, each in given.items() if name in read})
-        return dict(zip(names, found, strict=True))
+    def run(inputs: Named) -> Named:
+        outputs = session.run(names, {name: each for name, each in inputs.items() if name in read})
+        return dict(zip(names, outputs, strict=True))
 
     try:
         session = onnx_session(data)
@@ -227,8 +227,8 @@ def _of_torch(data: bytes, manifest: Mapping[str, Any], file: Path) -> Callable[
         import torch
     names = [port["name"] for port in manifest["outputs"]]
 
-    def run(given: Named) -> Named:
-        ports = [torch.from_numpy(given[port["name"]]) for port in manifest["inputs"]]
+    def run(inputs: Named) -> Named:
+        ports = [torch.from_numpy(inputs[port["name"]]) for port in manifest["inputs"]]
         with torch.no_grad():
             return dict(zip(names, (each.numpy() for each in module(*ports)), strict=True))
 

@@ -60,8 +60,8 @@ def load(
         (3,)
     """
     ids = None if policy is None else [policy]
-    found = LoadedPolicies(natives_in(path, ids, policy_mapping_fn=policy_mapping_fn, **options))
-    return found if policy is None else found[policy]
+    policies = LoadedPolicies(natives_in(path, ids, policy_mapping_fn=policy_mapping_fn, **options))
+    return policies if policy is None else policies[policy]
 
 
 def as_policies(source: Source, policy: str | None = None, **options: Any) -> LoadedPolicies:

@@ -85,8 +85,8 @@ class LoadedPolicies(Acts, Mapping[str, LoadedPolicy]):
         return name in self._policies
 
     def __repr__(self) -> str:
-        held = ", ".join(map(repr, self._policies.values())) or ", ".join(self.parts)
-        return visible(f"<LoadedPolicies {held}>")
+        shown = ", ".join(map(repr, self._policies.values())) or ", ".join(self.parts)
+        return visible(f"<LoadedPolicies {shown}>")
 
     def _repr_html_(self) -> str:
         """All policies for a notebook."""

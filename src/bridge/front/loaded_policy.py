@@ -73,11 +73,11 @@ class LoadedPolicy(Acts):
             "outputs" of the network, "value", "state", "action", as far as the policy has them.
         """
         rows, is_one = self.actor.players[self.id].form.rows(obs)
-        seen = unbatch(rows)
-        slots = list(range(len(seen)))
+        observations = unbatch(rows)
+        slots = list(range(len(observations)))
         self._staged.reset(slots)
-        found = self._staged.step(slots, seen, None)
-        return {name: nest.taken(each, 0) for name, each in found.items()} if is_one else found
+        columns = self._staged.step(slots, observations, None)
+        return {name: nest.taken(each, 0) for name, each in columns.items()} if is_one else columns
 
     @cached_property
     def _staged(self) -> Staged:

@@ -48,9 +48,9 @@ def module_pipelines(to_module: Any, to_env: Any, module_id: Any) -> tuple[Any, 
         by_agent = [[_own(piece, agent) for piece in _kept(pipeline, agent)] for agent in agents]
         for agent, pieces in zip(agents[1:], by_agent[1:], strict=True):
             _check_alike(module_id, agents[0], by_agent[0], agent, pieces)
-        seen = _part(pipeline.input_observation_space, agents[0])
+        agent_obs = _part(pipeline.input_observation_space, agents[0])
         both.append(
-            kind(seen, _part(pipeline.input_action_space, agents[0]), connectors=by_agent[0])
+            kind(agent_obs, _part(pipeline.input_action_space, agents[0]), connectors=by_agent[0])
         )
     return both[0], both[1]
 

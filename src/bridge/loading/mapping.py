@@ -41,14 +41,14 @@ class Casting:
         Raises:
             UnknownNameError: No policy is meant for that agent.
         """
-        known = self.known.get(agent_id)
-        if known is None:
-            known = self.known[agent_id] = self._asked(agent_id)
+        policy_id = self.known.get(agent_id)
+        if policy_id is None:
+            policy_id = self.known[agent_id] = self._asked(agent_id)
             if len(self.known) > MAX_SESSIONS:
                 self.known.popitem(last=False)
         else:
             self.known.move_to_end(agent_id)
-        return known
+        return policy_id
 
     def _asked(self, agent_id: Hashable) -> str:
         if self.mapping is None:
@@ -75,10 +75,10 @@ class Casting:
 
 def _arguments(mapping: Callable[..., Any], agent_id: Hashable) -> list[Any]:
     """The agent, and None for each further argument that RLlib would have passed."""
-    wanted = [
+    required = [
         each
         for each in inspect.signature(mapping).parameters.values()
         if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
         and each.default is each.empty
     ]
-    return [agent_id, *[None] * (len(wanted) - 1)]
+    return [agent_id, *[None] * (len(required) - 1)]

@@ -126,17 +126,17 @@ def natives_in(
         UnknownNameError: It holds nothing by some id.
     """
     check_known(options)
-    wanted = [policy_ids] if isinstance(policy_ids, str) else policy_ids
+    ids = [policy_ids] if isinstance(policy_ids, str) else policy_ids
     with (
         one_load(),
         torch_needed("the module in this checkpoint"),
         on_disk(path, DEFAULT_LIMITS) as place,
     ):
         if program_in(place) is not None:
-            found = _program(place, wanted)
+            natives = _program(place, ids)
         else:
-            found = _at_or_below(place, wanted, policy_mapping_fn, options)
-    return replace(found, path=named(path))
+            natives = _at_or_below(place, ids, policy_mapping_fn, options)
+    return replace(natives, path=named(path))
 
 
 def natives_of(
@@ -156,21 +156,21 @@ def natives_of(
     """
     if isinstance(source, (str, os.PathLike)):
         return natives_in(source, policy_ids, **options)
-    wanted = [policy_ids] if isinstance(policy_ids, str) else policy_ids
-    found = _held(source)
+    ids = [policy_ids] if isinstance(policy_ids, str) else policy_ids
+    natives = _held(source)
     return replace(
-        found,
-        policies=chosen(dict(found.policies), wanted, found.path or "what was given"),
-        mapping=options.get("policy_mapping_fn") or found.mapping,
+        natives,
+        policies=chosen(dict(natives.policies), ids, natives.path or "what was given"),
+        mapping=options.get("policy_mapping_fn") or natives.mapping,
     )
 
 
 def _held(source: Any) -> Natives:
     if isinstance(source, Natives):
         return source
-    held = getattr(source, "natives", None)
-    if isinstance(held, Natives):
-        return held
+    natives = getattr(source, "natives", None)
+    if isinstance(natives, Natives):
+        return natives
     if isinstance(source, Policy):
         return Natives({source.name: source})
     if is_triple(source):
@@ -198,16 +198,16 @@ def policy_spaces(policy: Any) -> tuple[Space[Any], Space[Any]]:
 
 def source_of(player: Any) -> Native:
     """What a player is made of, as it is now."""
-    found: Any = getattr(player, "triple", getattr(player, "policy", None))
-    return replace(found, timestep=player.timestep) if isinstance(found, V2Triple) else found
+    native: Any = getattr(player, "triple", getattr(player, "policy", None))
+    return replace(native, timestep=player.timestep) if isinstance(native, V2Triple) else native
 
 
 def _at_or_below(
-    path: Path, wanted: Sequence[str] | None, mapping: PolicyMapping, options: Mapping[str, Any]
+    path: Path, ids: Sequence[str] | None, mapping: PolicyMapping, options: Mapping[str, Any]
 ) -> Natives:
     """What acts in a checkpoint; in a trial's newest one, which is told."""
     try:
-        return _in_folder(path, wanted, mapping, options)
+        return _in_folder(path, ids, mapping, options)
     except NotACheckpointError:
         newest = newest_below(path, DEFAULT_LIMITS) if path.is_dir() else None
         if newest is None:
@@ -217,14 +217,14 @@ def _at_or_below(
         ChosenCheckpointWarning,
         stacklevel=5,
     )
-    return _in_folder(newest, wanted, mapping, options)
+    return _in_folder(newest, ids, mapping, options)
 
 
 @of_one_save
 def _in_folder(
-    path: Path, wanted: Sequence[str] | None, mapping: PolicyMapping, options: Mapping[str, Any]
+    path: Path, ids: Sequence[str] | None, mapping: PolicyMapping, options: Mapping[str, Any]
 ) -> Natives:
-    several = saved_players(path, wanted)
+    several = saved_players(path, ids)
     if several is not None:
         folders, content = several
         players = {
@@ -236,32 +236,32 @@ def _in_folder(
         from .triples import migrated_in
 
         migrated = migrated_in(path, words_of(options))
-        return Natives(chosen({migrated.name: migrated}, wanted, path), mapping)
+        return Natives(chosen({migrated.name: migrated}, ids, path), mapping)
     if has_pipelines(path):  # an algorithm's, a runner's, or a saved actor's
-        return Natives(_triples(path, wanted, mapping, options), mapping)
+        return Natives(_triples(path, ids, mapping, options), mapping)
     checkpoint = open_checkpoint(path)
     if checkpoint.policies or checkpoint.stack == "old":
-        found = Policy.from_checkpoint(checkpoint, wanted, **legacy_options(options))
-        policies = found if isinstance(found, dict) else {found.name: found}
+        loaded = Policy.from_checkpoint(checkpoint, ids, **legacy_options(options))
+        policies = loaded if isinstance(loaded, dict) else {loaded.name: loaded}
         return Natives(policies, mapping or mapping_of(checkpoint.extra))
     if checkpoint.modules:
-        return Natives(_triples(path, wanted, mapping, options), mapping)
+        return Natives(_triples(path, ids, mapping, options), mapping)
     return Natives({}, parts=_parts(checkpoint, module_options(options)))
 
 
 def _triples(
-    path: Path, wanted: Sequence[str] | None, mapping: PolicyMapping, options: Mapping[str, Any]
+    path: Path, ids: Sequence[str] | None, mapping: PolicyMapping, options: Mapping[str, Any]
 ) -> dict[str, V2Triple]:
     from .triples import triples_in  # the whole new stack, for which old policies need not wait
 
-    return triples_in(path, wanted, mapping, module_options(options))
+    return triples_in(path, ids, mapping, module_options(options))
 
 
-def _program(path: Path, wanted: Sequence[str] | None) -> Natives:
+def _program(path: Path, ids: Sequence[str] | None) -> Natives:
     from ..exported.opened import load_artifact
 
     artifact = load_artifact(path)
-    return Natives(chosen({artifact.name: artifact}, wanted, path))
+    return Natives(chosen({artifact.name: artifact}, ids, path))
 
 
 def _parts(checkpoint: Any, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,15 +61,15 @@ def _of_modules() -> set[str]:
     return names - {"self", "kwargs", "path", "filesystem"}
 
 
-def _known(options: Mapping[str, Any], known: set[str], what: str) -> dict[str, Any]:
-    given = {name: each for name, each in options.items() if each is not None}
-    for name in given:
-        if name in known:
+def _known(options: Mapping[str, Any], known_names: set[str], what: str) -> dict[str, Any]:
+    set_options = {name: each for name, each in options.items() if each is not None}
+    for name in set_options:
+        if name in known_names:
             continue
         raise ConfigError(
             f"{name}= says nothing about {what}",
-            expected=", ".join(sorted(known)),
+            expected=", ".join(sorted(known_names)),
             found=name,
             hint="leave it out.",
         )
-    return given
+    return set_options

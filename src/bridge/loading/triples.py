@@ -162,11 +162,11 @@ def triples_in(
     else:
         before, module, after = None, RLModule.from_checkpoint(path, **options), None
     modules = dict(module.items()) if hasattr(module, "items") else {_id_in(path): module}
-    wanted = chosen(modules, module_ids, path, kind="module")
+    by_id = chosen(modules, module_ids, path, kind="module")
     regroups = before is not None and bool(before[AgentToModuleMapping])
     if regroups:
         _set_mapping((before, after), Casting(list(modules), mapping), is_given=mapping is not None)
-    return triples_of(wanted, before, after, _steps_sampled(path))
+    return triples_of(by_id, before, after, _steps_sampled(path))
 
 
 def triples_of(
@@ -185,31 +185,31 @@ def triples_of(
     """
     regroups = before is not None and bool(before[AgentToModuleMapping])
     is_own = regroups and has_own_pieces(before, after)
-    found = {}
-    for name, own in modules.items():
+    triples = {}
+    for name, each in modules.items():
         pipelines = (before, after)
         if is_own:
             pipelines = module_pipelines(before, after, name)
         elif before is None or regroups:
-            spaces = own.observation_space, own.action_space
+            spaces = each.observation_space, each.action_space
             pipelines = None, module_to_env_pipeline(*spaces)
-        found[name] = V2Triple(pipelines[0], own, pipelines[1], name, timestep)
-    return found
+        triples[name] = V2Triple(pipelines[0], each, pipelines[1], name, timestep)
+    return triples
 
 
 def _set_mapping(pipelines: Sequence[Any], casting: Casting, *, is_given: bool) -> None:
     """Let pieces ask the caller's mapping; or, where theirs is lost, the names of the modules."""
     for piece in (each for line in pipelines for each in line.connectors):
-        own = getattr(piece, "agent_to_module_mapping_fn", None)
-        if own is not None and (is_given or isinstance(own, LostMapping)):
+        mapping_fn = getattr(piece, "agent_to_module_mapping_fn", None)
+        if mapping_fn is not None and (is_given or isinstance(mapping_fn, LostMapping)):
             piece.agent_to_module_mapping_fn = lambda agent, *rest, **more: casting(agent)
 
 
 def _id_in(path: Any) -> str:
     """What a policy that was saved alone is called."""
     file = Path(path) / COMPONENT_JSON
-    said = read_json(file, DEFAULT_LIMITS) if file.is_file() else {}
-    name = said.get(POLICY)
+    data = read_json(file, DEFAULT_LIMITS) if file.is_file() else {}
+    name = data.get(POLICY)
     return name if isinstance(name, str) and name else DEFAULT_MODULE_ID
 
 
@@ -217,9 +217,9 @@ def _steps_sampled(path: Any) -> int:
     """How many steps an algorithm's runner or an actor had sampled; 0 of another folder."""
     file = Path(path) / COMPONENT_JSON
     if not (Path(path) / ENV_RUNNER).is_dir():
-        said = read_json(file, DEFAULT_LIMITS) if file.is_file() else {}
+        data = read_json(file, DEFAULT_LIMITS) if file.is_file() else {}
         with at(COMPONENT_JSON, STEPS):
-            return count(said.get(STEPS, 0))
+            return count(data.get(STEPS, 0))
     runner = locate(Path(path), DEFAULT_LIMITS).child(ENV_RUNNER)
     if runner is None:
         return 0

@@ -104,8 +104,8 @@ def load_migrated(path: str | os.PathLike[str], *, check: bool = False, **option
         WeightsError: It does not act as its source did.
     """
     options.pop("model", None)  # its network lies in the folder, whatever it is
-    found = migrated_in(path, options)
+    migrated = migrated_in(path, options)
     if check:
         what = f"{os.fspath(path)} does not act as its source did"
-        check_stages(compare_with_source(found), what)
-    return found
+        check_stages(compare_with_source(migrated), what)
+    return migrated

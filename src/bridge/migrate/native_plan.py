@@ -56,7 +56,7 @@ class NativePlan(MigrationPlan):
         custom: Mapping[str, Any] | None = None,
         migration: Mapping[str, Any] | None = None,
     ) -> None:
-        said = migration or triple.migration
+        notes = migration or triple.migration
         self.native = triple.with_pipelines()
         self.source = source
         self.custom = dict(custom or {})
@@ -66,8 +66,8 @@ class NativePlan(MigrationPlan):
         self.policy: Any = Described(
             triple.name, type(triple.module).__name__, self.native.action_space
         )
-        self.training = dict(said.get("training") or {})
-        self.graft = said.get("graft")
+        self.training = dict(notes.get("training") or {})
+        self.graft = notes.get("graft")
         self.steps = []
         self.proof = {}
         self.met = []

@@ -283,9 +283,9 @@ class MigrationPlan:
                     expected=str(saved)[:200],
                     found=str(names),
                 )
-            for step, held in zip(plan.steps, steps, strict=True):
+            for step, part in zip(plan.steps, steps, strict=True):
                 with at("steps", step.name):
-                    step.take(held)
+                    step.take(part)
             return plan
 
     def to_dict(self) -> dict[str, Any]:
@@ -349,8 +349,8 @@ class MigrationPlan:
         """What to do with what was written: to load it, to train on it, to open it in Ray."""
         if not self.written:
             return []
-        told = ways_on(self.policy, *self.written)
-        return [f"{word:<9}{line}" for word, line in (("written", self.written[0]), *told)]
+        lines = ways_on(self.policy, *self.written)
+        return [f"{word:<9}{line}" for word, line in (("written", self.written[0]), *lines)]
 
 
 def plan_migration(
@@ -396,11 +396,11 @@ def _at_rest(
     kind: type[MigrationPlan], source: str, data: Mapping[str, Any], options: Mapping[str, Any]
 ) -> MigrationPlan:
     """The plan of a saved policy, with no step taken yet."""
-    given: dict[str, Any] = {"source": source, "custom": _custom(options)}
+    arguments: dict[str, Any] = {"source": source, "custom": _custom(options)}
     if data.get("kind") == NATIVE:
         from .native_plan import NativePlan
 
-        return NativePlan(migrated_in(source, words_of(options)), migration=data, **given)
+        return NativePlan(migrated_in(source, words_of(options)), migration=data, **arguments)
     policy = one_native(source, str(data["policy"]), **options)
     if not isinstance(policy, Policy):
         raise ConfigError(
@@ -408,9 +408,9 @@ def _at_rest(
             found="a module of the new stack",
             hint="it is there already: load it, adapt it, verify it, export it.",
         )
-    seen = data.get("observation_space")
-    space = None if seen is None else space_from_data(seen)
-    return kind(policy, observation_space=space, **given, **proofs_in(data))
+    space_data = data.get("observation_space")
+    space = None if space_data is None else space_from_data(space_data)
+    return kind(policy, observation_space=space, **arguments, **proofs_in(data))
 
 
 def one_native(source: Any, policy_id: str | None, **options: Any) -> Policy | V2Triple:
@@ -421,17 +421,17 @@ def one_native(source: Any, policy_id: str | None, **options: Any) -> Policy | V
         UnknownNameError: There is none of that id.
     """
     natives = natives_of(source, **options)
-    found = natives.policies or {"": natives.only}
-    names = ", ".join(map(repr, found))
-    if policy_id not in found and len(found) != 1:
+    by_name = natives.policies or {"": natives.only}
+    names = ", ".join(map(repr, by_name))
+    if policy_id not in by_name and len(by_name) != 1:
         if policy_id is not None:
             raise UnknownNameError(f"no policy {policy_id!r} in {source}", expected=names)
         raise ConfigError(
-            f"{source} holds {len(found)} policies",
+            f"{source} holds {len(by_name)} policies",
             expected=f"policy_id=, one of {names}",
             hint="name one: migrate(PATH, policy=ID); in a terminal --policy ID.",
         )
-    policy = next(each for name, each in found.items() if name == policy_id or len(found) == 1)
+    policy = next(each for name, each in by_name.items() if name == policy_id or len(by_name) == 1)
     if isinstance(policy, Policy):
         return policy
     if is_triple(policy):
@@ -445,5 +445,5 @@ def one_native(source: Any, policy_id: str | None, **options: Any) -> Policy | V
 
 def _custom(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that are the author's own classes."""
-    own = ("custom_", "trust")
-    return {name: each for name, each in options.items() if each and name.startswith(own)}
+    prefixes = ("custom_", "trust")
+    return {name: each for name, each in options.items() if each and name.startswith(prefixes)}

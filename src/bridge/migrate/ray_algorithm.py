@@ -183,27 +183,27 @@ class RayAlgorithm:
 
     def _told_of_modules(self) -> dict[str, Any]:
         """What learners look up in the settings of the algorithm, not of the module."""
-        known = _OF_MODULES.get(self.name, ())
-        held = next(iter(self.specs.values())).model_config
-        return {key: held[key] for key in known if key in held}
+        keys = _OF_MODULES.get(self.name, ())
+        model_config = next(iter(self.specs.values())).model_config
+        return {key: model_config[key] for key in keys if key in model_config}
 
     def _to_env(self) -> list[tuple[Any, ...]]:
         """How Ray builds the pieces after the module; ours know what it gives."""
-        made = _builds(self.acting.to_env)
+        builds = _builds(self.acting.to_env)
         space = self.acting.module_action_space
         if space is not None:
-            for piece, (_, _, kwargs) in zip(self.acting.to_env, made, strict=True):
+            for piece, (_, _, kwargs) in zip(self.acting.to_env, builds, strict=True):
                 if is_face(piece):
                     kwargs["module_action_space"] = space
-        return made
+        return builds
 
     def _own_to_module(self) -> list[ConnectorV2]:
         """The pieces before Ray's defaults, which its runners add with what they know."""
         pieces = self.acting.to_module
         kinds = [type(each) for each in pieces]
-        own = pieces[: kinds.index(AddTimeDimToBatchAndZeroPad)]
-        is_default = bool(own) and type(own[-1]) is AddObservationsFromEpisodesToBatch
-        return own[:-1] if is_default else own
+        custom = pieces[: kinds.index(AddTimeDimToBatchAndZeroPad)]
+        is_default = bool(custom) and type(custom[-1]) is AddObservationsFromEpisodesToBatch
+        return custom[:-1] if is_default else custom
 
     def _mapping(self) -> Any:
         mapping = self.mapping
@@ -228,19 +228,19 @@ def _algorithm_of(acting: Acting) -> str:
     named = []
     for name, module in acting.modules.items():
         possible = BY_MODULE.get(type(module).__name__, ("PPO",))
-        own = acting.policies[name].algorithm
-        named.append(own if own in possible else possible[0])
+        algorithm = acting.policies[name].algorithm
+        named.append(algorithm if algorithm in possible else possible[0])
     return max(named, key=named.count)
 
 
 def _builds(pieces: Iterable[ConnectorV2]) -> list[tuple[Any, ...]]:
     """How Ray builds each piece anew; it tells them their spaces."""
-    made = []
+    builds = []
     for piece in pieces:
         args, kwargs = piece.get_ctor_args_and_kwargs()
         rest = {key: each for key, each in kwargs.items() if not key.startswith("input_")}
-        made.append((type(piece), args, rest))
-    return made
+        builds.append((type(piece), args, rest))
+    return builds
 
 
 def _name_of(env: Any) -> str:

@@ -98,8 +98,8 @@ def _parts_of(plan: NativePlan, path: Path, only_module: bool) -> RayNeeds:
             return parts.needs()
         for pipeline, name in ((before, ENV_TO_MODULE), (after, MODULE_TO_ENV)):
             spaces = pipeline.input_observation_space, pipeline.input_action_space
-            made = type(pipeline)(*spaces, connectors=parts.take_all(pipeline.connectors))
-            made.save_to_path(folder / name)
+            for_ray = type(pipeline)(*spaces, connectors=parts.take_all(pipeline.connectors))
+            for_ray.save_to_path(folder / name)
         write_evidence(plan, folder)
         return _told(parts.needs(), folder)
 
@@ -126,9 +126,9 @@ def _several(
     algorithm = RayAlgorithm(acting, env=env, policy_mapping_fn=policy_mapping_fn)
     with replaced_tree(Path(os.path.abspath(path))) as folder:
         algorithm.save(folder)
-        told = {"policies": {name: plan.to_dict() for name, plan in plans.items()}}
+        plans_data = {"policies": {name: plan.to_dict() for name, plan in plans.items()}}
         needs = parts.needs(to_learn=learner.faces(), **algorithm.facts())
-        return _told(needs, folder, **told)
+        return _told(needs, folder, **plans_data)
 
 
 def _acts_otherwise(policy: Policy) -> bool:

@@ -51,20 +51,20 @@ def is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (str, int, float, bool))
 
 
-def config_for_clients(module: Any, held: Mapping[str, Any]) -> bytes:
+def config_for_clients(module: Any, config: Mapping[str, Any]) -> bytes:
     """The pickle of Ray's config of who acts by a module, as RLlib sends it to external clients.
 
     Args:
         module: The module; clients build it by the config's spec.
-        held: Settings as a checkpoint of an algorithm holds them; those that are values count.
+        config: Settings as a checkpoint of an algorithm holds them; those that are values count.
     """
     name = BY_MODULE.get(type(module).__name__, ("PPO",))[0]
-    path = class_path(held.get("class"))
+    path = class_path(config.get("class"))
     if not _CONFIG.fullmatch(path):
         path = f"ray.rllib.algorithms.{name.lower()}.{name.lower()}.{name}Config"
     settings = {
         key: value
-        for key, value in held.items()
+        for key, value in config.items()
         if value is not None and key not in ("class", "policies", "model") and is_plain(value)
     }
     settings |= {

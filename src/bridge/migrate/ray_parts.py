@@ -43,8 +43,8 @@ class RayNeeds:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data, with a sentence for people."""
-        held = {name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items()}
-        return {**held, "words": str(self)}
+        fields = {name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items()}
+        return {**fields, "words": str(self)}
 
     def __str__(self) -> str:
         words = "complete for Ray alone"
@@ -89,15 +89,15 @@ class RayParts:
         """
         pinned = self.module_action_space is not None
         is_bound = pinned and isinstance(part, NormalizeAndClipActions)
-        made = use_face(part) if is_bound else _for_ray(part)
-        if not (_is_rays(made) or is_face(made)):
+        for_ray = use_face(part) if is_bound else _for_ray(part)
+        if not (_is_rays(for_ray) or is_face(for_ray)):
             raise ConfigError(
                 "neither Ray nor rlconnect.ray_pieces has a class for a part of this policy",
-                found=".".join(saved_name(type(made))),
+                found=".".join(saved_name(type(for_ray))),
                 hint="migrate(..., to='v2') keeps all of it.",
             )
-        self.parts.append(made)
-        return made
+        self.parts.append(for_ray)
+        return for_ray
 
     def take_all(self, parts: Iterable[Any]) -> list[Any]:
         """The same for each of several."""
@@ -124,8 +124,8 @@ class RayParts:
 
 def _for_ray(part: Any) -> Any:
     if isinstance(part, MeanStdFilter):
-        own = _rays_filter(part)
-        return use_face(part) if own is None else own
+        rays_filter = _rays_filter(part)
+        return use_face(part) if rays_filter is None else rays_filter
     if isinstance(part, GetActions):
         # Ray's own cannot take the best actions of several parts.
         is_nested = isinstance(part.input_action_space, (spaces.Dict, spaces.Tuple))
@@ -138,7 +138,11 @@ def _for_ray(part: Any) -> Any:
 def _rays_filter(piece: MeanStdFilter) -> MeanStdFilter | None:
     """A filter with settings that Ray has, which gives the same numbers; None if there is none."""
     state = piece.get_state()
-    counts = [stat["num_pushes"] for own in state.values() for stat in own["running_stats"]]
+    counts = [
+        stat["num_pushes"]
+        for agent_state in state.values()
+        for stat in agent_state["running_stats"]
+    ]
     if piece.lone_variance != "zero" and min(counts, default=0) < 2:
         return None  # of fewer than two observations Ray's has another variance
     rays = MeanStdFilter(
@@ -148,7 +152,9 @@ def _rays_filter(piece: MeanStdFilter) -> MeanStdFilter | None:
         clip_by_value=piece.clip_by_value or _NO_CLIP,
         update_stats=piece.update_stats,
     )
-    rays.set_state({agent: {**own, **rays._settings()} for agent, own in state.items()})
+    rays.set_state(
+        {agent: {**agent_state, **rays._settings()} for agent, agent_state in state.items()}
+    )
     return rays
 
 

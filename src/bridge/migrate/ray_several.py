@@ -38,13 +38,13 @@ def acting_together(
     after = {name: list(each[2].connectors) for name, each in triples.items()}
     flattens = [(FlattenObservations.__name__, {"multi_agent": False, "agent_ids": None})]
     if _same(before) in ([], flattens) and _same(after) is not None:
-        own: list[ConnectorV2] = [FlattenObservations(multi_agent=True)] if _same(before) else []
+        shared: list[ConnectorV2] = [FlattenObservations(multi_agent=True)] if _same(before) else []
         modules = {name: each[1] for name, each in triples.items()}
         to_env = next(iter(after.values()))
         place = [type(each) for each in to_env].index(UnBatchToIndividualItems) + 1
         to_env.insert(place, ModuleToAgentUnmapping())
     else:
-        own = wrapped_agent_sides(policies)
+        shared = wrapped_agent_sides(policies)
         modules = {
             name: LegacyPolicyModule.of(plan.policy, custom=plan.custom)
             for name, plan in plans.items()
@@ -54,7 +54,7 @@ def acting_together(
                 custom=wrapped_action_sides(policies), is_multi_agent=True, normalize_actions=False
             ).connectors
         )
-    to_module = env_to_module_pipeline(custom=own).connectors
+    to_module = env_to_module_pipeline(custom=shared).connectors
     learner = {name: plan.learner_pieces() for name, plan in plans.items()}
     if _same(learner) is None:
         raise ConfigError(
@@ -80,8 +80,8 @@ def _own(pieces: list[ConnectorV2]) -> list[ConnectorV2]:
 
 def _same(pieces: Mapping[str, list[ConnectorV2]]) -> list[Any] | None:
     """What the pieces of all of them are; None where they differ."""
-    told = [_told(each) for each in pieces.values()]
-    return told[0] if all(each == told[0] for each in told) else None
+    descriptions = [_told(each) for each in pieces.values()]
+    return descriptions[0] if all(each == descriptions[0] for each in descriptions) else None
 
 
 def _told(pieces: list[ConnectorV2]) -> list[Any]:

@@ -72,11 +72,11 @@ def saved_plan(path: str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
 
 def _of_folder(folder: Path) -> tuple[Mapping[str, Any], str]:
     data = read_beside(folder, MIGRATION_FILE)
-    kept = part_of(folder, SOURCE)
+    copied = part_of(folder, SOURCE)
     if data.get("kind") == NATIVE:
         return data, str(folder)
-    if kept.is_dir():
-        return data, str(kept)
+    if copied.is_dir():
+        return data, str(copied)
     source = str(data.get("source") or "")
     if not source or not os.path.lexists(source):
         raise MissingPartError(
@@ -91,17 +91,17 @@ def _of_folder(folder: Path) -> tuple[Mapping[str, Any], str]:
 def proofs_in(data: Mapping[str, Any]) -> dict[str, Any]:
     """How a plan's steps are to be proven, held to what a machine can do."""
     with at("proofs"):
-        found = {
+        proofs = {
             name: value
             for name, value in mapping(data.get("proofs") or {}).items()
             if name in _PROOFS
         }
-        for name, value in found.items():
+        for name, value in proofs.items():
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise TypeError(f"{name} is {type(value).__name__}, no number")
             if not np.isfinite(value) or value < 0 or value > _MOST.get(name, 2**63):
                 raise ValueError(f"{name} is {value}")
-        return found
+        return proofs
 
 
 def history_in(data: Mapping[str, Any]) -> list[dict[str, Any]]:

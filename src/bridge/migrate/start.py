@@ -65,11 +65,11 @@ def _save_triple(triple: V2Triple, out: Path) -> None:
         LEARNER_CONNECTOR: triple.learner
         or learner_pipeline(triple.observation_space, triple.action_space),
     }
-    told = {"explore": triple.explore, "training": triple.migration.get("training") or {}}
+    notes = {"explore": triple.explore, "training": triple.migration.get("training") or {}}
     out.parent.mkdir(parents=True, exist_ok=True)
     with replaced_tree(out) as folder:
         with tempfile.TemporaryDirectory(prefix="rlconnect-") as scratch:
             for name, part in parts.items():
                 part.save_to_path(Path(scratch, name))
             write_without_pickles(Path(scratch), folder)
-        (folder / MIGRATION_FILE).write_text(format_json(encode(told)), encoding="utf-8")
+        (folder / MIGRATION_FILE).write_text(format_json(encode(notes)), encoding="utf-8")

@@ -39,7 +39,7 @@ def training_settings(config: Mapping[str, Any]) -> dict[str, Any]:
         >>> training_settings({"gamma": 0.9, "num_sgd_iter": 3, "lr_schedule": [[0, 0.1]]})
         {'gamma': 0.9, 'num_epochs': 3, 'lr': [[0, 0.1]]}
     """
-    found = {
+    settings = {
         new: config[old]
         for old, new in _NAMES.items()
         if isinstance(config.get(old), (bool, int, float)) and np.isfinite(config[old])
@@ -47,5 +47,5 @@ def training_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     for old, new in _SCHEDULES.items():
         points = config.get(old)
         if isinstance(points, (list, tuple)) and points:
-            found[new] = [list(point) for point in points if isinstance(point, (list, tuple))]
-    return found
+            settings[new] = [list(point) for point in points if isinstance(point, (list, tuple))]
+    return settings

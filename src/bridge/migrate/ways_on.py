@@ -31,10 +31,13 @@ def ways_on(
     path = os.fspath(folder)
     if to == "ray":
         module = repr(os.path.join(path, MODULE))
-        whole = f"ray.rllib.algorithms.algorithm.Algorithm.from_checkpoint({path!r})"
+        whole_algorithm = f"ray.rllib.algorithms.algorithm.Algorithm.from_checkpoint({path!r})"
         part = f"ray.rllib.core.rl_module.RLModule.from_checkpoint({module})"
         is_whole = os.path.isdir(os.path.join(path, LEARNER_GROUP))
-        return [("load", f"rlconnect.load({path!r})"), ("in Ray", whole if is_whole else part)]
+        return [
+            ("load", f"rlconnect.load({path!r})"),
+            ("in Ray", whole_algorithm if is_whole else part),
+        ]
     learns = family_of(policy.algorithm) in ("actor", "actor_critic")
     config = _TRAINS.get(policy.algorithm, "PPOConfig")
     env: Any = policy.config.get("env")

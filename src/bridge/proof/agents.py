@@ -109,18 +109,18 @@ class _Table:
     ) -> float:
         """One episode; the sum of all rewards."""
         obs, _ = self.env.reset(seed=seed)
-        total, _, known = play_together(
+        total, _, agents = play_together(
             self.env, obs, lambda seen, earned: self._act(seed, seen, earned, actors, watchers)
         )
         for each in (*actors.values(), *(watchers or {}).values()):
-            each.reset([f"{seed}/{agent}" for agent in known])
+            each.reset([f"{seed}/{agent}" for agent in agents])
         return total
 
     def _act(
         self,
         seed: int,
         obs: Mapping[Hashable, Any],
-        told: Mapping[Hashable, float] | None,
+        by_agent: Mapping[Hashable, float] | None,
         actors: Mapping[str, Staged],
         watchers: Mapping[str, Staged] | None,
     ) -> dict[Hashable, Any]:
@@ -131,16 +131,16 @@ class _Table:
         actions: dict[Hashable, Any] = {}
         for name, agents in groups.items():
             slots = [f"{seed}/{agent}" for agent in agents]
-            seen = [obs[agent] for agent in agents]
-            rewards = None if told is None else [told[agent] for agent in agents]
-            found = actors[name].step(slots, seen, rewards)
-            actions |= {agent: action_row(found["action"], row) for row, agent in enumerate(agents)}
+            observations = [obs[agent] for agent in agents]
+            rewards = None if by_agent is None else [by_agent[agent] for agent in agents]
+            mine = actors[name].step(slots, observations, rewards)
+            actions |= {agent: action_row(mine["action"], row) for row, agent in enumerate(agents)}
             if watchers is None:
                 continue
-            other = watchers[name].step(slots, seen, rewards)
-            known = self.differences.setdefault(name, Differences(*self.tolerance))
-            known.add(
-                beside(actors[name], found, other), beside(watchers[name], other, found), seen
+            other = watchers[name].step(slots, observations, rewards)
+            differences = self.differences.setdefault(name, Differences(*self.tolerance))
+            differences.add(
+                beside(actors[name], mine, other), beside(watchers[name], other, mine), observations
             )
             self.steps[name] = self.steps.get(name, 0) + len(agents)
         return {agent: actions[agent] for agent in obs}

@@ -52,8 +52,8 @@ class Side:
         """
         if isinstance(source, (str, os.PathLike)):
             return replace(cls.at(source), name=staged.name)
-        held = weights_behind(staged)
-        return cls(staged.name, "", "" if held is None else _checksum(held))
+        weights = weights_behind(staged)
+        return cls(staged.name, "", "" if weights is None else _checksum(weights))
 
 
 @dataclass(frozen=True)
@@ -116,13 +116,13 @@ def _sum_words(side: Side) -> str:
 
 @cache
 def _versions() -> tuple[tuple[str, str], ...]:
-    found = [("rlconnect", __version__), ("python", platform.python_version())]
+    versions = [("rlconnect", __version__), ("python", platform.python_version())]
     for name in _PACKAGES:
         try:
-            found.append((name, version(name)))
+            versions.append((name, version(name)))
         except PackageNotFoundError:
             continue
-    return tuple(found)
+    return tuple(versions)
 
 
 def _checksum(weights: Mapping[str, Any]) -> str:

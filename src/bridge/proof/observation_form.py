@@ -22,8 +22,10 @@ def in_form_of(
         other: Likewise, of the other one.
         space: Of one of the observations.
     """
-    seen = stages["observation"]
-    is_nested = isinstance(space, (spaces.Dict, spaces.Tuple)) and not isinstance(seen, np.ndarray)
+    observation = stages["observation"]
+    is_nested = isinstance(space, (spaces.Dict, spaces.Tuple)) and not isinstance(
+        observation, np.ndarray
+    )
     if not (is_nested and isinstance(other.get("observation"), np.ndarray)):
         return dict(stages)
-    return {**stages, "observation": flatten_observations_plan(space).transform_batch(seen)}
+    return {**stages, "observation": flatten_observations_plan(space).transform_batch(observation)}

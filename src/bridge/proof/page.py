@@ -82,11 +82,11 @@ def _furthest(verdict: Verdict) -> list[str]:
     if stage is None or stage.worst is None:
         return []
     worst = stage.worst
-    told = [
+    lines = [
         f"<p>Output {escape(worst.output)}: {worst.ours:.6g} beside {worst.theirs:.6g}.</p>",
     ]
     if worst.observation is not None:
-        told.append(f"<p class=soft>On the observation {escape(shown(worst.observation))}</p>")
+        lines.append(f"<p class=soft>On the observation {escape(shown(worst.observation))}</p>")
     rows = "".join(
         f"<tr><td>{escape(name)}</td><td>{_number(apart)}</td></tr>"
         for name, apart in stage.by_output
@@ -94,15 +94,15 @@ def _furthest(verdict: Verdict) -> list[str]:
     table = f"<table><tr><th>output</th><th>largest difference</th></tr>{rows}</table>"
     return [
         f"<h2>Furthest apart: {escape(stage.name)}</h2>",
-        f"<div class=card>{''.join(told)}{table}</div>",
+        f"<div class=card>{''.join(lines)}{table}</div>",
     ]
 
 
 def evidence_table(evidence: Evidence) -> str:
     """When, where and with what something was found."""
     rows = "".join(
-        f"<tr><td>{escape(name)}</td><td class=long>{escape(told)}</td></tr>"
-        for name, told in evidence.lines()
+        f"<tr><td>{escape(name)}</td><td class=long>{escape(value)}</td></tr>"
+        for name, value in evidence.lines()
     )
     return f"<div class=card><table>{rows}</table></div>"
 

@@ -76,13 +76,17 @@ def settings_stage(mine: Settings, yours: Settings) -> tuple[dict[str, Any], dic
     note = ""
     for place, ((name, one), (_, other)) in enumerate(zip(mine, yours, strict=True)):
         for key in {**one, **other}:
-            left, right = one.get(key, "nothing"), other.get(key, "nothing")
+            one_value, other_value = one.get(key, "nothing"), other.get(key, "nothing")
             where = f"{name}.{key}"
-            if _is_number(left) and _is_number(right) and np.shape(left) == np.shape(right):
-                ours[f"{place} {where}"] = np.reshape(left, (1, -1))
-                theirs[f"{place} {where}"] = np.reshape(right, (1, -1))
-            elif not note and _words(left) != _words(right):
-                note = f"{where} is {_words(left)} beside {_words(right)}"
+            if (
+                _is_number(one_value)
+                and _is_number(other_value)
+                and np.shape(one_value) == np.shape(other_value)
+            ):
+                ours[f"{place} {where}"] = np.reshape(one_value, (1, -1))
+                theirs[f"{place} {where}"] = np.reshape(other_value, (1, -1))
+            elif not note and _words(one_value) != _words(other_value):
+                note = f"{where} is {_words(one_value)} beside {_words(other_value)}"
     return ours, theirs, note
 
 
@@ -123,12 +127,12 @@ def _of_policy(policy: Policy, beside: Staged) -> Settings | None:
     """The pieces of an old policy, in the form in which the other one has them."""
     if not are_of_triple(beside):
         sides = (policy.agent_connectors, policy.action_connectors)
-        found = [
+        settings = [
             (type(each).__name__, dict(_leaves(list(each.to_state()))))
             for side in sides
             for each in getattr(side, "connectors", [])
         ]
-        return [*found, *_explored(policy)]
+        return [*settings, *_explored(policy)]
     return _as_migrated(policy, beside)
 
 
@@ -155,8 +159,8 @@ def _as_migrated(policy: Policy, beside: V2Stages) -> Settings:
         return _of_pieces(*wrapped_pipelines(policy)) + exploring
     steps = steps_of(policy, module if is_native else Refusal("it is wrapped"))
     for step in steps:
-        own = step.name.rpartition("_")[0] if step.name[-1:].isdigit() else step.name
-        step.is_applied = step.is_native and own not in wrapped and step.name not in wrapped
+        base_name = step.name.rpartition("_")[0] if step.name[-1:].isdigit() else step.name
+        step.is_applied = step.is_native and base_name not in wrapped and step.name not in wrapped
     learner = [learner_pipeline(custom=learner_pieces(steps))] if _learn(beside) else []
     pipelines = (*mixed_pipelines(policy, steps, is_native=is_native), *learner)
     return _of_pieces(*pipelines) + exploring
@@ -164,10 +168,10 @@ def _as_migrated(policy: Policy, beside: V2Stages) -> Settings:
 
 def _explored(policy: Policy) -> Settings:
     """How an old policy explores."""
-    own = policy.exploration
-    settings = {name: each for name, each in vars(own).items() if name not in _AROUND}
-    held = {"settings": settings, "state": own.get_state()}
-    return [(type(own).__name__, dict(_leaves(held)))]
+    exploration = policy.exploration
+    settings = {name: each for name, each in vars(exploration).items() if name not in _AROUND}
+    parts = {"settings": settings, "state": exploration.get_state()}
+    return [(type(exploration).__name__, dict(_leaves(parts)))]
 
 
 def _exploring(module: Any) -> Settings:

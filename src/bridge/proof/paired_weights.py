@@ -35,9 +35,9 @@ def paired_weights(ours: Staged, theirs: Staged) -> tuple[dict[str, Any], dict[s
     for mine, yours in _pairs(_source(ours), _source(theirs)):
         if mine is None or yours is None or _is_policy(mine) is not _is_policy(yours):
             continue
-        held = _weights(mine), _weights(yours)
-        if _form(held[0]) == _form(held[1]):
-            return _rows(held[0]), _rows(held[1])
+        weights = _weights(mine), _weights(yours)
+        if _form(weights[0]) == _form(weights[1]):
+            return _rows(weights[0]), _rows(weights[1])
     return None
 
 
@@ -81,13 +81,13 @@ def _native(policy: Any) -> Any:
         return None
     from ..twins.native_module import native_module
 
-    found = native_module(policy)
-    return None if isinstance(found, Refusal) else found
+    module = native_module(policy)
+    return None if isinstance(module, Refusal) else module
 
 
 def _weights(source: Any) -> Weights:
-    held: Weights = source.get_weights() if _is_policy(source) else source.get_state()
-    return held
+    weights: Weights = source.get_weights() if _is_policy(source) else source.get_state()
+    return weights
 
 
 def _form(weights: Weights) -> dict[str, tuple[int, ...]]:

@@ -113,12 +113,12 @@ def played_courses(staged: Staged, env: Any, *, episodes: int, seed: int) -> lis
         episodes: How many.
         seed: Of the first one.
     """
-    made, is_ours = live_env(env)
+    opened, is_ours = live_env(env)
     try:
-        return [_played(staged, made, seed + number) for number in range(episodes)]
+        return [_played(staged, opened, seed + number) for number in range(episodes)]
     finally:
         if is_ours:
-            made.close()
+            opened.close()
 
 
 def _played(staged: Staged, env: Any, seed: int) -> Course:
@@ -130,8 +130,8 @@ def _played(staged: Staged, env: Any, seed: int) -> Course:
         return action_row(staged.step(slots, [seen], rewards)["action"])
 
     staged.reset(slots)
-    seen, _ = env.reset(seed=seed)
-    *_, last = play_alone(env, seen, act)
+    observation, _ = env.reset(seed=seed)
+    *_, last = play_alone(env, observation, act)
     staged.reset(slots)
     return [*course, last]
 
@@ -148,12 +148,12 @@ def _steps(episode: Any) -> Course:
 
 def _split(arrays: dict[str, Any]) -> list[Course]:
     """Columns of steps as episodes."""
-    seen = arrays[_OBS]
-    starts = np.zeros(len(seen), bool)
+    observations = arrays[_OBS]
+    starts = np.zeros(len(observations), bool)
     for name in _IDS:
-        if name in arrays and len(arrays[name]) == len(seen):
+        if name in arrays and len(arrays[name]) == len(observations):
             starts[1:] |= arrays[name][1:] != arrays[name][:-1]
     for name in _ENDS:
-        if name in arrays and len(arrays[name]) == len(seen):
+        if name in arrays and len(arrays[name]) == len(observations):
             starts[1:] |= arrays[name][:-1].astype(bool)
-    return [list(part) for part in np.split(seen, np.flatnonzero(starts))]
+    return [list(part) for part in np.split(observations, np.flatnonzero(starts))]

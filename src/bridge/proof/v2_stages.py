@@ -39,10 +39,10 @@ class V2Stages:
     def __init__(self, triple: V2Triple | Sequence[Any], name: str = "") -> None:
         self.triple = copy.deepcopy(V2Triple.of(triple)).with_pipelines()
         self.env_to_module, self.module, self.module_to_env = self.triple
-        own = type(self.module).__name__
+        kind = type(self.module).__name__
         if isinstance(self.module, LegacyPolicyModule):
-            own = f"{self.module.policy.algorithm} {self.module.policy.name}"
-        self.name = name or f"{own} (new stack)"
+            kind = f"{self.module.policy.algorithm} {self.module.policy.name}"
+        self.name = name or f"{kind} (new stack)"
         self._filters = [
             piece for piece in _pieces(self.env_to_module) if getattr(piece, "update_stats", False)
         ]
@@ -83,21 +83,21 @@ class V2Stages:
         self, slots: Sequence[Hashable], observations: Sequence[Nest], rewards: Sequence[Any] | None
     ) -> dict[str, Nest]:
         """Act in some slots without exploring: arrays by stage, one row a slot."""
-        given = [0.0] * len(slots) if rewards is None else rewards
+        all_rewards = [0.0] * len(slots) if rewards is None else rewards
         episodes = [
             self._episode(slot, observation, reward)
-            for slot, observation, reward in zip(slots, observations, given, strict=True)
+            for slot, observation, reward in zip(slots, observations, all_rewards, strict=True)
         ]
-        told = {
+        common = {
             "rl_module": self.module,
             "episodes": episodes,
             "explore": False,
             "shared_data": self._shared,
         }
         with self._filters_at_rest():
-            batch = self.env_to_module(batch={}, **told)
-        seen, values = self._seen(batch), values_of(self.module, batch)
-        columns = self.module_to_env(batch=self.module.forward_inference(batch), **told)
+            batch = self.env_to_module(batch={}, **common)
+        observed, values = self._seen(batch), values_of(self.module, batch)
+        columns = self.module_to_env(batch=self.module.forward_inference(batch), **common)
         actions = columns.pop(Columns.ACTIONS)
         for_env = columns.pop(Columns.ACTIONS_FOR_ENV, actions)
         for place, slot in enumerate(slots):
@@ -116,7 +116,7 @@ class V2Stages:
                 outputs.setdefault(name, values[column])
         states = columns.get(Columns.STATE_OUT)
         carried = [] if states is None else self._states(batch_items(list(states)))
-        return stages_of(seen, outputs, carried, nest.map_structure(np.asarray, for_env))
+        return stages_of(observed, outputs, carried, nest.map_structure(np.asarray, for_env))
 
     @contextmanager
     def _filters_at_rest(self) -> Iterator[None]:
@@ -143,21 +143,21 @@ class V2Stages:
 
     def _seen(self, batch: Mapping[str, Any]) -> Nest:
         """The observations as the module gets them, one row a slot."""
-        found = nest.map_structure(
+        observations = nest.map_structure(
             lambda leaf: np.array(xp.to_numpy(leaf) if xp.is_tensor(leaf) else leaf),
             batch[Columns.OBS],
         )
         if is_stateful(self.module):
-            return nest.map_structure(lambda leaf: leaf[:, 0], found)
-        return found
+            return nest.map_structure(lambda leaf: leaf[:, 0], observations)
+        return observations
 
     def _states(self, state: Any) -> list[Any]:
         """States as an old policy would give them, where there is a like one."""
         if isinstance(self.module, LegacyPolicyModule):
             return self.module.policy_states(state)
-        held = state.get("actor", state)
-        if set(held) == set(_LSTM):  # with an axis for one layer
-            return [held[name].reshape(len(held[name]), -1) for name in _LSTM]
+        actor_state = state.get("actor", state)
+        if set(actor_state) == set(_LSTM):  # with an axis for one layer
+            return [actor_state[name].reshape(len(actor_state[name]), -1) for name in _LSTM]
         return nest.flatten(state)
 
 

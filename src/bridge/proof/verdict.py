@@ -97,20 +97,20 @@ class Verdict:
     def consequences(self) -> list[str]:
         """What the differences do to actions and returns, in words."""
         actions = self._actions()
-        told = []
+        sentences = []
         if actions:
             agreement = min(stage.agreement for stage in actions)
-            told.append(
+            sentences.append(
                 f"actions: other ones on {1 - agreement:.2%} of the observations"
                 if self.touches_actions
                 else "actions: the same on all observations"
             )
         if self.returns is None:
-            return [*told, "returns: not compared, no environment was played"]
+            return [*sentences, "returns: not compared, no environment was played"]
         count, ours = len(self.returns.ours), np.array(self.returns.ours)
         other = int((ours != np.array(self.returns.theirs)).sum())
         words = f"others in {other} of {count}" if other else f"the same in all {count}"
-        return [*told, f"returns: {words} episodes"]
+        return [*sentences, f"returns: {words} episodes"]
 
     def _actions(self) -> list[StageComparison]:
         return [stage for stage in self.stages if stage.name.rpartition(" ")[2] == "action"]
@@ -126,7 +126,7 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can hold."""
-        found: dict[str, Any] = as_json(
+        data: dict[str, Any] = as_json(
             {
                 **asdict(self),
                 "is_equal": self.is_equal,
@@ -135,7 +135,7 @@ class Verdict:
             },
             _MOST_NUMBERS,
         )
-        return found
+        return data
 
     def summary(self) -> dict[str, Any]:
         """What a migration keeps of it: a few numbers, and a line in words."""
@@ -198,23 +198,23 @@ def together(verdicts: Mapping[str, Verdict]) -> Verdict:
     """
     if len(verdicts) == 1:
         return next(iter(verdicts.values()))
-    held = list(verdicts.values())
+    every = list(verdicts.values())
     stages = [
         replace(stage, name=f"{name} {stage.name}")
         for name, each in verdicts.items()
         for stage in each.stages
     ]
-    sides = [side for each in held if each.evidence is not None for side in each.evidence.sides]
-    first = held[0]
+    sides = [side for each in every if each.evidence is not None for side in each.evidence.sides]
+    first = every[0]
     evidence = None if first.evidence is None else replace(first.evidence, sides=tuple(sides))
     return Verdict(
-        ", ".join(each.ours for each in held),
-        ", ".join(each.theirs for each in held),
+        ", ".join(each.ours for each in every),
+        ", ".join(each.theirs for each in every),
         tuple(stages),
-        sum(each.steps for each in held),
+        sum(each.steps for each in every),
         first.source,
         first.tolerance,
-        next((each.returns for each in held if each.returns is not None), None),
+        next((each.returns for each in every if each.returns is not None), None),
         (),
         evidence,
         dict(verdicts),

@@ -88,16 +88,16 @@ def verify(
     theirs, _ = _acting(b, policy, options)
     tolerance: dict[str, Any] = {"absolute": absolute, "relative": relative, "seed": seed}
     drawn: dict[str, Any] = {"observations": observations, "samples": samples, "length": length}
-    made, is_made_here = (None, False) if env is None else live_env(env)
+    opened, is_made_here = (None, False) if env is None else live_env(env)
     try:
-        if made is not None and has_agents(made):
+        if opened is not None and has_agents(opened):
             from .agents import verify_agents
 
             mapping = policy_mapping_fn or mapping
             by_policy = verify_agents(
                 ours,
                 theirs,
-                made,
+                opened,
                 policy_mapping_fn=mapping,
                 episodes=episodes,
                 progress=progress,
@@ -107,7 +107,7 @@ def verify(
         how: dict[str, Any] = {
             **tolerance,
             **drawn,
-            "env": made,
+            "env": opened,
             "episodes": episodes,
             "progress": progress,
         }
@@ -116,7 +116,7 @@ def verify(
             is_path = [isinstance(each, (str, os.PathLike)) for each in (a, b)]
             sides = (a if is_path[0] else mine), (b if is_path[1] else yours)
             return _compared(mine, yours, sides, **how)
-        if made is not None or observations is not None:
+        if opened is not None or observations is not None:
             raise PieceError(
                 f"there are {max(len(ours), len(theirs))} policies and one agent",
                 found=", ".join(ours),
@@ -125,8 +125,8 @@ def verify(
         pairs = paired(ours, theirs)
         return together({name: _compared(*pair, pair, **how) for name, pair in pairs.items()})
     finally:
-        if is_made_here and made is not None:
-            made.close()
+        if is_made_here and opened is not None:
+            opened.close()
 
 
 def _acting(
@@ -244,10 +244,10 @@ def staged(policy: Any, name: str = "") -> Staged:
 
 def at_rest(policy: Any) -> Staged:
     """Likewise, with filters that stand still, so that what comes first changes nothing later."""
-    found = staged(policy)
-    if hasattr(found, "is_at_rest"):
-        found.is_at_rest = True
-    return found
+    side = staged(policy)
+    if hasattr(side, "is_at_rest"):
+        side.is_at_rest = True
+    return side
 
 
 def _has_stages(policy: Any) -> bool:
@@ -272,10 +272,10 @@ def _walk(
         for step in range(max(map(len, batch))):
             active = [place for place, course in enumerate(batch) if step < len(course)]
             names = [slots[place] for place in active]
-            seen = [batch[place][step] for place in active]
+            observations = [batch[place][step] for place in active]
             rewards = None if step == 0 else [0.0] * len(active)
-            mine, yours = (each.step(names, seen, rewards) for each in (ours, theirs))
-            differences.add(beside(ours, mine, yours), beside(theirs, yours, mine), seen)
+            mine, yours = (each.step(names, observations, rewards) for each in (ours, theirs))
+            differences.add(beside(ours, mine, yours), beside(theirs, yours, mine), observations)
             done += len(active)
             if progress is not None:
                 progress(done, total)
@@ -318,11 +318,11 @@ def _episode(
 
     def act(obs: Any, reward: Any) -> Any:
         rewards = None if reward is None else [reward]
-        found = actor.step(slots, [obs], rewards)
+        outputs = actor.step(slots, [obs], rewards)
         if watcher is not None and differences is not None:
             other = watcher.step(slots, [obs], rewards)
-            differences.add(beside(actor, found, other), beside(watcher, other, found), [obs])
-        return action_row(found["action"])
+            differences.add(beside(actor, outputs, other), beside(watcher, other, outputs), [obs])
+        return action_row(outputs["action"])
 
     both = [each for each in (actor, watcher) if each is not None]
     for each in both:
@@ -334,11 +334,11 @@ def _episode(
     return total, count
 
 
-def beside(staged: Staged, found: dict[str, Nest], other: dict[str, Nest]) -> dict[str, Nest]:
+def beside(staged: Staged, outputs: dict[str, Nest], other: dict[str, Nest]) -> dict[str, Nest]:
     """What one gave, its nested observation flat where the other's network takes it flat."""
     if not isinstance(staged, LegacyStages):
-        return found
-    return in_form_of(found, other, staged.policy.observation_space)
+        return outputs
+    return in_form_of(outputs, other, staged.policy.observation_space)
 
 
 def check_alike(ours: Staged, theirs: Staged) -> None:

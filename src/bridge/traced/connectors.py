@@ -62,10 +62,10 @@ def traced_observation(
     touched: set[str] = set()
     always = dict.fromkeys(beside, 0)
 
-    def unread(own: Any, item: Nest) -> Nest:
+    def unread(connector: Any, item: Nest) -> Nest:
         columns = {name: Unread(name) for name in (*_BESIDE, *beside)}
         env, agent = Unread("the id of the environment"), Unread("the id of the agent")
-        record = own.transform(AgentConnectorDataType(env, agent, {_OBS: item, **columns}))
+        record = connector.transform(AgentConnectorDataType(env, agent, {_OBS: item, **columns}))
         if record.env_id is not env or record.agent_id is not agent:
             raise Untraceable("changes ids")
         data = record.data
@@ -73,13 +73,13 @@ def traced_observation(
         touched.update(str(name) for name in names if data.get(name) is not columns.get(name, 0))
         return data[_OBS]
 
-    def real(own: Any, item: Nest) -> Nest:
+    def real(connector: Any, item: Nest) -> Nest:
         record = AgentConnectorDataType("env", "agent", {_OBS: item, **always, **_BESIDE})
-        return own.transform(record).data[_OBS]
+        return connector.transform(record).data[_OBS]
 
-    def bare(own: Any, item: Nest) -> Nest:
+    def bare(connector: Any, item: Nest) -> Nest:
         record = AgentConnectorDataType("env", "agent", {_OBS: item, **always})
-        return own.transform(record).data[_OBS]
+        return connector.transform(record).data[_OBS]
 
     part = _traced(connector, AgentConnector, rows, unread, real)
     with _undisturbed():
@@ -104,17 +104,19 @@ def traced_action(connector: Any, rows: Nest) -> Part:
         Untraceable: It has no batched form.
     """
 
-    def unread(own: Any, item: Nest) -> Nest:
+    def unread(connector: Any, item: Nest) -> Nest:
         rest = Unread("states"), Unread("fetches")
         ids = Unread("the id of the environment"), Unread("the id of the agent")
-        given = ActionConnectorDataType(*ids, Unread("what the policy saw"), (item, *rest))
-        actions, *others = own.transform(given).output
+        record = ActionConnectorDataType(*ids, Unread("what the policy saw"), (item, *rest))
+        actions, *others = connector.transform(record).output
         if others[0] is not rest[0] or others[1] is not rest[1]:
             raise Untraceable("changes states or fetches")
         return actions
 
-    def real(own: Any, item: Nest) -> Nest:
-        return own.transform(ActionConnectorDataType("env", "agent", {}, (item, [], {}))).output[0]
+    def real(connector: Any, item: Nest) -> Nest:
+        return connector.transform(
+            ActionConnectorDataType("env", "agent", {}, (item, [], {}))
+        ).output[0]
 
     return _traced(connector, ActionConnector, rows, unread, real)
 
@@ -127,15 +129,15 @@ def _traced(connector: Any, base: type, rows: Nest, unread: Call, real: Call) ->
     tape = Tape(item)
     leaves = [Recorded(tape, at, leaf, is_given=True) for at, leaf in enumerate(nest.flatten(item))]
     try:
-        own = _rewritten(connector, base, Rewriting(tape))
-        made = unread(own, nest.unflatten_as(item, leaves))
+        rewritten = _rewritten(connector, base, Rewriting(tape))
+        output = unread(rewritten, nest.unflatten_as(item, leaves))
     except Untraceable:
         raise
     except Exception as error:  # whatever a user's code makes of a value it cannot see
         raise Untraceable(f"fails on a value it cannot see ({said(error)})") from error
-    if isinstance(made, list):  # as an item that is an array
-        made = array(made) if has_recorded(made) else np.asarray(made)
-    result = nest.map_structure(lambda leaf: _register(tape, leaf), made)
+    if isinstance(output, list):  # as an item that is an array
+        output = array(output) if has_recorded(output) else np.asarray(output)
+    result = nest.map_structure(lambda leaf: _register(tape, leaf), output)
     formula, constants = tape.formula(result)
     part = Part(kind.__name__ + TRACED, formula, constants)
     _compare(part, connector, real, rows)
@@ -156,69 +158,69 @@ def _rewritten(connector: Any, base: type, rewriting: Rewriting) -> Any:
     methods: dict[str, Any] = {}
     kind = type(connector)
     for each in reversed(kind.__mro__[: kind.__mro__.index(base)]):
-        for name, held in vars(each).items():
-            function = held.__func__ if isinstance(held, staticmethod) else held
+        for name, member in vars(each).items():
+            function = member.__func__ if isinstance(member, staticmethod) else member
             if isinstance(function, FunctionType):
-                made = rewriting.of(function)
-                methods[name] = staticmethod(made) if function is not held else made
-    own = copy.copy(connector)
-    vars(own).update({name: rewriting.of(held) for name, held in vars(own).items()})
-    own.__class__ = type(kind.__name__, (kind,), methods)
-    return own
+                method = rewriting.of(function)
+                methods[name] = staticmethod(method) if function is not member else method
+    rewritten = copy.copy(connector)
+    vars(rewritten).update({name: rewriting.of(member) for name, member in vars(rewritten).items()})
+    rewritten.__class__ = type(kind.__name__, (kind,), methods)
+    return rewritten
 
 
 def _compare(part: Part, connector: Any, real: Call, rows: Nest) -> None:
     """Hold a part to its connector, item by item, in two orders."""
     items = unbatch(rows)
-    own = copy.copy(connector)
-    before = dict(vars(own))
+    copied = copy.copy(connector)
+    before = dict(vars(copied))
     with _undisturbed():
         try:
-            wanted = _rows([real(own, copy.deepcopy(item)) for item in items])
-            again = _rows([real(own, copy.deepcopy(item)) for item in reversed(items)][::-1])
+            expected = _rows([real(copied, copy.deepcopy(item)) for item in items])
+            again = _rows([real(copied, copy.deepcopy(item)) for item in reversed(items)][::-1])
         except Exception as error:  # whatever a user's code makes of a sample
             shapes = nest.map_structure(np.shape, items[0])
             raise Untraceable(f"fails on a sample of shape {shapes} ({said(error)})") from error
-        if any(vars(own)[name] is not before.get(name) for name in vars(own)):
+        if any(vars(copied)[name] is not before.get(name) for name in vars(copied)):
             raise Untraceable("keeps notes")
-        if not _are_alike(wanted, again):
+        if not _are_alike(expected, again):
             raise Untraceable("answers the same value in different ways")
         try:
-            found = part.formula(rows, *part.constants)
+            traced = part.formula(rows, *part.constants)
             tensors = part.formula(
                 nest.map_structure(lambda leaf: xp.on_device(leaf, "cpu"), rows),
                 *(xp.on_device(each, "cpu") for each in part.constants),
             )
         except Exception as error:  # whatever torch does not do with some dtype
             raise Untraceable(f"does what batches cannot ({said(error)})") from error
-    for each in (found, nest.map_structure(xp.to_numpy, tensors)):
-        if not _are_alike(wanted, each):
+    for each in (traced, nest.map_structure(xp.to_numpy, tensors)):
+        if not _are_alike(expected, each):
             raise Untraceable("depends on values in ways that leave no trace")
 
 
-def _rows(made: list[Nest]) -> Nest:
-    return batch([nest.map_structure(np.asarray, each) for each in made])
+def _rows(items: list[Nest]) -> Nest:
+    return batch([nest.map_structure(np.asarray, each) for each in items])
 
 
-def _are_alike(wanted: Nest, found: Nest) -> bool:
-    if _paths(wanted) != _paths(found):
+def _are_alike(expected: Nest, traced: Nest) -> bool:
+    if _paths(expected) != _paths(traced):
         return False
-    return all(map(_is_alike, nest.flatten(wanted), nest.flatten(found)))
+    return all(map(_is_alike, nest.flatten(expected), nest.flatten(traced)))
 
 
 def _paths(value: Nest) -> list[Any]:
     return [path for path, _ in nest.flatten_with_path(value)]
 
 
-def _is_alike(wanted: Any, found: Any) -> bool:
-    if wanted.shape != found.shape or wanted.dtype != found.dtype:
+def _is_alike(expected: Any, traced: Any) -> bool:
+    if expected.shape != traced.shape or expected.dtype != traced.dtype:
         return False
-    if wanted.dtype.kind != "f":
-        return bool((wanted == found).all())
-    close = 1e-2 if wanted.dtype.itemsize == 2 else _CLOSE
-    finite = np.abs(wanted[np.isfinite(wanted)])
+    if expected.dtype.kind != "f":
+        return bool((expected == traced).all())
+    close = 1e-2 if expected.dtype.itemsize == 2 else _CLOSE
+    finite = np.abs(expected[np.isfinite(expected)])
     far = close * float(finite.max(initial=0)) + _TINY
-    return bool(np.allclose(wanted, found, close, far, equal_nan=True))
+    return bool(np.allclose(expected, traced, close, far, equal_nan=True))
 
 
 @contextmanager

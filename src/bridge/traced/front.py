@@ -68,13 +68,13 @@ class Table(np.ndarray[Any, Any]):
         """A part of it, or the entry at a recorded number."""
         if not (is_recorded(index) and np.asarray(example_of(index)).dtype.kind == "i"):
             return super().__getitem__(index)
-        known = np.asarray(self)
-        example = known[example_of(index)]
+        values = np.asarray(self)
+        example = values[example_of(index)]
         operands = [
-            Operand.of(known, known.dtype),
+            Operand.of(values, values.dtype),
             Operand(index.at, np.shape(example_of(index)), np.dtype(np.int64)),
         ]
-        at = tape_of(index).write(_entries, operands, np.shape(example), known.dtype)
+        at = tape_of(index).write(_entries, operands, np.shape(example), values.dtype)
         return Recorded(tape_of(index), at, example)
 
 
@@ -100,10 +100,10 @@ class Kind:
     def __call__(self, *args: Any) -> Any:
         """A number, or a recorded one."""
         if args and has_recorded(args[0]):
-            made = array(args[0], self.dtype, is_scalar=True)
+            value = array(args[0], self.dtype, is_scalar=True)
             if not issubclass(self._real, np.generic):
-                return Recorded(tape_of(made), made.at, self._real(example_of(made)))
-            return made
+                return Recorded(tape_of(value), value.at, self._real(example_of(value)))
+            return value
         return self._real(*args)
 
     def __instancecheck__(self, value: Any) -> bool:
@@ -166,24 +166,26 @@ class Rewriting:
         return getattr(self._front, str(name)) if is_numpys else value
 
     def _function(self, function: FunctionType) -> Any:
-        known = self._known.get(id(function))
-        if known is not None:
-            return known
+        rewritten = self._known.get(id(function))
+        if rewritten is not None:
+            return rewritten
         code, closure = function.__code__, function.__closure__ or ()
         names = {each for part in _codes(code) for each in _looked_up(part, code.co_freevars)}
-        own: dict[str, Any] = dict(function.__globals__)
+        namespace: dict[str, Any] = dict(function.__globals__)
         cells = tuple(CellType() for _ in closure)
-        made = FunctionType(code, own, function.__name__, function.__defaults__, cells or None)
-        made.__kwdefaults__ = function.__kwdefaults__
-        self._known[id(function)] = made  # before what it refers to, which may be itself
-        for cell, held in zip(cells, closure, strict=True):
-            cell.cell_contents = self.of(held.cell_contents)
+        copied = FunctionType(
+            code, namespace, function.__name__, function.__defaults__, cells or None
+        )
+        copied.__kwdefaults__ = function.__kwdefaults__
+        self._known[id(function)] = copied  # before what it refers to, which may be itself
+        for cell, original in zip(cells, closure, strict=True):
+            cell.cell_contents = self.of(original.cell_contents)
         for name in names:
-            if name in own:
-                own[name] = self.of(own[name])
+            if name in namespace:
+                namespace[name] = self.of(namespace[name])
             elif name in ("int", "float", "bool"):
-                own[name] = Kind(getattr(builtins, name))
-        return made
+                namespace[name] = Kind(getattr(builtins, name))
+        return copied
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -65,8 +65,8 @@ def called(function: Any, args: Any, kwargs: Any) -> Any:
     if name in _REDUCING:
         return _reduced(function, *args, **kwargs)
     if name in _LIKE or name in _ASKING:
-        found = function(*map(example_of, args), **kwargs)
-        return constant(tape_of(args), found) if name in _LIKE else found
+        result = function(*map(example_of, args), **kwargs)
+        return constant(tape_of(args), result) if name in _LIKE else result
     if name in _WRITTEN:
         return _WRITTEN[name](*args, **kwargs)
     raise Untraceable(f"calls np.{name}, which has no batched form")
@@ -82,8 +82,8 @@ def method(value: Recorded, name: str) -> Any:
         return lambda number: value.__setitem__(..., number)
     if name in ("reshape", "transpose", "flatten"):  # they take their settings one by one
 
-        def moved(whole: Any, *args: Any, **settings: Any) -> Any:
-            return getattr(whole, name)(*args, **settings)
+        def moved(array: Any, *args: Any, **settings: Any) -> Any:
+            return getattr(array, name)(*args, **settings)
 
         moved.__name__ = name
         return lambda *args, **settings: _moved(moved, (0,), (value, *args), settings)
@@ -127,10 +127,10 @@ def matrix_product(left: Any, right: Any, *, example: Any) -> Recorded:
     column = np.reshape(right, (-1, 1)) if np.ndim(example_of(right)) == 1 else right
     sides = [np.zeros(np.shape(example_of(each))) for each in (row, column)]
     dtype = np.asarray(example).dtype
-    whole = (sides[0] @ sides[1]).astype(dtype)
-    found = written(elementwise("matmul"), (row, column), whole, [dtype, dtype])
-    numbers = Numbering(tape_of(found))
-    return numbers.taken(numbers.ids(found), example)
+    product = (sides[0] @ sides[1]).astype(dtype)
+    register = written(elementwise("matmul"), (row, column), product, [dtype, dtype])
+    numbers = Numbering(tape_of(register))
+    return numbers.taken(numbers.ids(register), example)
 
 
 def _moved(function: Any, places: tuple[int, ...], args: Any, kwargs: Any) -> Any:
@@ -147,17 +147,17 @@ def _moved(function: Any, places: tuple[int, ...], args: Any, kwargs: Any) -> An
         ids[place] = numbers.ids(args[place])
         examples[place] = example_of(args[place])
     with np.errstate(all="ignore"):
-        found = function(*examples, **kwargs)
+        results = function(*examples, **kwargs)
     moved = function(*ids, **{key: each for key, each in kwargs.items() if key != "dtype"})
-    is_one = not isinstance(found, (list, tuple))
-    pairs = [(moved, found)] if is_one else zip(moved, found, strict=True)
+    is_one = not isinstance(results, (list, tuple))
+    pairs = [(moved, results)] if is_one else zip(moved, results, strict=True)
     parts = []
     for ids_of_part, example in pairs:
         part = numbers.taken(ids_of_part, example)
         if is_recorded(data[0]):
             part.look_into(data[0], ids_of_part - FIRST)
         parts.append(part)
-    return parts[0] if is_one else type(found)(parts)
+    return parts[0] if is_one else type(results)(parts)
 
 
 def _reduced(
@@ -169,24 +169,24 @@ def _reduced(
     example = function(example_of(value), axis=axis, keepdims=keepdims, **settings)
     depth = np.ndim(example_of(value))
     axes = range(depth) if axis is None else np.atleast_1d(axis).tolist()
-    gone = [each % depth for each in axes] if depth else []
-    order = [each for each in range(depth) if each not in gone] + gone
+    reduced = [each % depth for each in axes] if depth else []
+    order = [each for each in range(depth) if each not in reduced] + reduced
     shape = np.shape(example_of(value))
-    kept = tuple(shape[each] for each in order[: depth - len(gone)])
+    kept_shape = tuple(shape[each] for each in order[: depth - len(reduced)])
     last: Any = np.transpose(value, order) if depth else value
-    last = np.reshape(last, (*kept, -1))
-    own = np.asarray(example).dtype
-    wide: Any = own
+    last = np.reshape(last, (*kept_shape, -1))
+    own_dtype = np.asarray(example).dtype
+    wide: Any = own_dtype
     if name in ("any", "all"):
         wide = np.dtype(bool)
     elif name in ("argmax", "argmin"):
         wide = np.dtype(np.uint8) if last.dtype == bool else last.dtype
-    whole = np.zeros(kept, own)
+    result = np.zeros(kept_shape, own_dtype)
     tape = tape_of(last)
-    at = tape.write(along_last(name), [Operand(last.at, last.shape, wide)], kept, own)
-    found = Recorded(tape, at, whole)
+    at = tape.write(along_last(name), [Operand(last.at, last.shape, wide)], kept_shape, own_dtype)
+    register = Recorded(tape, at, result)
     numbers = Numbering(tape)
-    return numbers.taken(numbers.ids(found), example)
+    return numbers.taken(numbers.ids(register), example)
 
 
 def _mode(width: Any = None, mode: str = "constant", **settings: Any) -> str:
@@ -198,17 +198,17 @@ def _where(condition: Any, *choices: Any) -> Recorded:
         raise Untraceable("asks where something is, which may be anywhere")
     inputs = [as_value(each) for each in (condition, *choices)]
     example = np.where(*map(example_of, inputs))
-    own = example.dtype
-    return written(elementwise("where"), inputs, example, [np.dtype(bool), own, own])
+    dtype = example.dtype
+    return written(elementwise("where"), inputs, example, [np.dtype(bool), dtype, dtype])
 
 
 def _clipped(value: Any, low: Any = None, high: Any = None, **bounds: Any) -> Any:
     low = bounds.get("a_min", bounds.get("min", low))
     high = bounds.get("a_max", bounds.get("max", high))
-    found = as_value(value)
+    number = as_value(value)
     if low is not None:
-        found = np.maximum(found, low)
-    return found if high is None else np.minimum(found, high)
+        number = np.maximum(number, low)
+    return number if high is None else np.minimum(number, high)
 
 
 def _rounded(value: Any, decimals: int = 0) -> Any:
@@ -253,8 +253,8 @@ def _cumulated(value: Any, axis: Any = None) -> Any:
     value = np.ravel(value) if axis is None else value
     last: Any = np.moveaxis(value, -1 if axis is None else axis, -1)
     example = np.cumsum(example_of(last), -1)
-    found = written(along_last("cumsum"), (last,), example, [example.dtype])
-    return np.moveaxis(cast("Any", found), -1, -1 if axis is None else axis)
+    sums = written(along_last("cumsum"), (last,), example, [example.dtype])
+    return np.moveaxis(cast("Any", sums), -1, -1 if axis is None else axis)
 
 
 _WRITTEN: Final[dict[str, Callable[..., Any]]] = {

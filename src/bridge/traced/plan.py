@@ -37,12 +37,12 @@ def traced_plan(policy: Policy, observation_space: spaces.Space[Any] | None = No
         observation_space: What the environment gives. If None that is what the policy was trained
             on, or the one width of vectors that its connectors turn into that.
     """
-    own = seen_space(policy) if observation_space is None else observation_space
-    tracing = Tracing(policy, own)
+    space = seen_space(policy) if observation_space is None else observation_space
+    tracing = Tracing(policy, space)
     plan = legacy_plan(policy, tracing)
-    shape = own.shape if isinstance(own, spaces.Box) else ()
+    shape = space.shape if isinstance(space, spaces.Box) else ()
     if tracing.is_lost and observation_space is None and len(shape) == 1:
-        wides = [_any_like(np.zeros(n, own.dtype)) for n in range(1, shape[0] + _WIDER)]
+        wides = [_any_like(np.zeros(n, space.dtype)) for n in range(1, shape[0] + _WIDER)]
         fitting = [wide for wide in wides if not _is_lost(policy, wide)]
         if len(fitting) == 1:
             plan = legacy_plan(policy, Tracing(policy, fitting[0]))
@@ -122,7 +122,7 @@ class Tracing:
             parts: From the observation to what the network sees.
             columns: What else the network sees.
         """
-        found = [
+        misfits = [
             f"{name} (changes {', '.join(sorted(changed.intersection(columns)))})"
             for name, changed in self._changed.items()
             if changed.intersection(columns)
@@ -130,21 +130,21 @@ class Tracing:
         leading = list(itertools.takewhile(lambda part: part.name in self._changed, parts))
         if leading and not self.is_lost:
             rows = _through(leading, _rows_of(self.space, 1))
-            made = _form(nest.taken(rows, 0))
-            wanted = _form(zero_of(seen_space(self._policy)))
-            if made != wanted:
+            made_form = _form(nest.taken(rows, 0))
+            expected_form = _form(zero_of(seen_space(self._policy)))
+            if made_form != expected_form:
                 self.is_lost = True
-                names, shapes = ", ".join(self._changed), [shape for _, shape in made]
-                found.append(f"{names} (makes {shapes} of {self.space}: say observation_space=)")
-        return found
+                names, shapes = ", ".join(self._changed), [shape for _, shape in made_form]
+                misfits.append(f"{names} (makes {shapes} of {self.space}: say observation_space=)")
+        return misfits
 
     def acted(self, parts: Sequence[Part]) -> spaces.Space[Any]:
         """What the environment takes: the policy's space, or any of the form that comes out."""
-        own = acted_space(self._policy)
+        space = acted_space(self._policy)
         if not any(part.name.endswith(TRACED) for part in parts):
-            return own
+            return space
         item = nest.taken(_through(parts, self._actions()), 0)
-        return own if _form(item) == _form(zero_of(own)) else _any_like(item)
+        return space if _form(item) == _form(zero_of(space)) else _any_like(item)
 
     def _actions(self) -> Nest:
         rows = _rows_of(self._policy.action_space, self._drawn)

@@ -61,12 +61,12 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def at(self) -> int:
         """The register that holds it: of a view, what is now in the array it looks into."""
-        whole = self._whole
-        if self._writes != whole._writes:
+        base = self._whole
+        if self._writes != base._writes:
             numbers = Numbering(self._tape)
             places = self._places.reshape(np.shape(self._example))
-            found = numbers.taken(numbers.ids(whole).reshape(-1)[places], self._example)
-            self._register, self._writes = found._register, whole._writes
+            view = numbers.taken(numbers.ids(base).reshape(-1)[places], self._example)
+            self._register, self._writes = view._register, base._writes
         return self._register
 
     def __len__(self) -> int:
@@ -100,14 +100,14 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
         target = settings.pop("out", (None,))[0]
         if method != "__call__" or ufunc.nout != 1 or settings.keys() - {"dtype"}:
             raise Untraceable(f"calls np.{ufunc.__name__} in an unusual way")
-        found = computed(ufunc, inputs, settings)
+        result = computed(ufunc, inputs, settings)
         if target is None:
-            return found
+            return result
         if not is_recorded(target):
             raise Untraceable("writes into an array that it did not make")
         if not isinstance(target, np.ndarray):
-            return found  # `number += 1` makes another number
-        target[...] = found
+            return result  # `number += 1` makes another number
+        target[...] = result
         return target
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -121,9 +121,9 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
         example = self._example[index]
         numbers = Numbering(self._tape)
         ids = numbers.ids(self)
-        found = numbers.taken(ids[index], example)
-        found.look_into(self, ids[index] - FIRST)
-        return found
+        view = numbers.taken(ids[index], example)
+        view.look_into(self, ids[index] - FIRST)
+        return view
 
     def look_into(self, other: Any, places: Any) -> None:
         """Be a view of another array, at some places of it, if numpy made it one."""
@@ -133,8 +133,8 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
             self._writes = self._whole._writes
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        whole = self._whole
-        if whole._is_given:
+        base = self._whole
+        if base._is_given:
             raise Untraceable("writes into the array it was given")
         is_mask = is_recorded(index) and _looks(index._example) == (np.shape(self._example), bool)
         if is_mask and np.ndim(example_of(value)) == 0:
@@ -142,12 +142,12 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
         elif has_recorded(index):
             raise Untraceable("writes at places that it computes")
         numbers = Numbering(self._tape)
-        ids = numbers.ids(whole).reshape(-1)
+        ids = numbers.ids(base).reshape(-1)
         places = self._places.reshape(np.shape(self._example))[index]
         ids[places] = numbers.ids(value)
         self._example[index] = example_of(value)
-        whole._register = numbers.taken(ids.reshape(np.shape(whole._example)), whole._example).at
-        whole._writes += 1
+        base._register = numbers.taken(ids.reshape(np.shape(base._example)), base._example).at
+        base._writes += 1
 
 
 def is_recorded(value: Any) -> bool:
@@ -204,8 +204,8 @@ def written(
     for value, dtype in zip(inputs, dtypes, strict=True):
         if is_recorded(value):
             shape = np.shape(value._example)
-            whole = (1,) * (depth - len(shape)) + shape
-            operands.append(Operand(value.at, whole, shared(dtype)))
+            full_shape = (1,) * (depth - len(shape)) + shape
+            operands.append(Operand(value.at, full_shape, shared(dtype)))
         else:
             operands.append(Operand.of(value, dtype))
     at = tape.write(call, operands, np.shape(example), np.asarray(example).dtype)

@@ -98,9 +98,9 @@ class Tape:
         Args:
             result: Numbers of registers in the form of what comes out.
         """
-        given, wanted = self._given, nest.flatten(result)
-        numbered = list(enumerate(self._steps, len(given)))
-        needed = set(wanted)
+        inputs, outputs = self._given, nest.flatten(result)
+        numbered = list(enumerate(self._steps, len(inputs)))
+        needed = set(outputs)
         for at, step in reversed(numbered):
             if at in needed:
                 needed.update(each.at for each in step.operands if each.at is not None)
@@ -116,8 +116,8 @@ class Tape:
         def formula(values: Nest, *constants: Any) -> Nest:
             leaves = nest.flatten(values)
             registers = {
-                at: xp.cast(_fit(leaf, own.shape), own.dtype)
-                for at, (leaf, own) in enumerate(zip(leaves, given, strict=True))
+                at: xp.cast(_fit(leaf, operand.shape), operand.dtype)
+                for at, (leaf, operand) in enumerate(zip(leaves, inputs, strict=True))
             }
             rows = registers[0].shape[0]
             rest = iter(constants)
@@ -127,8 +127,8 @@ class Tape:
                     for each in step.operands
                 ]
                 registers[at] = xp.cast(step.call(rows, *operands), step.dtype)
-            found = [registers[at] for at in wanted]
-            return found[0] if is_plain else nest.unflatten_as(result, found)
+            results = [registers[at] for at in outputs]
+            return results[0] if is_plain else nest.unflatten_as(result, results)
 
         return formula, constants
 

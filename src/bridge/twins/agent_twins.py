@@ -87,16 +87,16 @@ def _flattens_alike(plan: PreprocessPlan) -> bool:
 
 
 def _filter(policy: Policy, connector: Any) -> Twin:
-    held = connector.filter
+    old_filter = connector.filter
     space = policy.observation_space
     dtype = np.dtype(space.dtype or object)
-    if held.no_preprocessor or not isinstance(space, spaces.Box) or dtype.kind not in "fi":
+    if old_filter.no_preprocessor or not isinstance(space, spaces.Box) or dtype.kind not in "fi":
         return wrapped(f"V2's filter takes one array of signed numbers, not {space}")
-    stats = [stat.to_state("v2") for stat in nest.flatten(held.running_stats)]
+    stats = [stat.to_state("v2") for stat in nest.flatten(old_filter.running_stats)]
     settings = {
-        "de_mean_to_zero": bool(held.demean),
-        "de_std_to_one": bool(held.destd),
-        "clip_by_value": float(held.clip) if held.clip else None,
+        "de_mean_to_zero": bool(old_filter.demean),
+        "de_std_to_one": bool(old_filter.destd),
+        "clip_by_value": float(old_filter.clip) if old_filter.clip else None,
         "update_stats": False,
         "lone_variance": "mean_squared",
         "is_narrow": False,
@@ -111,7 +111,7 @@ def _filter(policy: Policy, connector: Any) -> Twin:
     return native(
         f"MeanStdFilter({_words(settings)})",
         make,
-        f"{clip}, its {held.running_stats.n} observations and its variance; "
+        f"{clip}, its {old_filter.running_stats.n} observations and its variance; "
         "it stands still, as in inference",
     )
 

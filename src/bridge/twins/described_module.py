@@ -17,13 +17,13 @@ from .refusal import NoTwin
 _BESIDE: Final = ("prev_actions", "prev_rewards")
 
 
-def described_module(policy: Policy, model: DescribedModel, seen: Space[Any]) -> RLModule:
+def described_module(policy: Policy, model: DescribedModel, vector_space: Space[Any]) -> RLModule:
     """The module of a policy whose network is data.
 
     Args:
         policy: It stays as it is.
         model: Its network.
-        seen: What a native network sees of its observations.
+        vector_space: What a native network sees of its observations.
 
     Raises:
         NoTwin: It acts by Q values, or sees earlier actions or rewards.
@@ -33,9 +33,9 @@ def described_module(policy: Policy, model: DescribedModel, seen: Space[Any]) ->
         raise NoTwin("its described network gives Q values, V2's described module a distribution")
     if any(name in _BESIDE for name in network.inputs):
         raise NoTwin("its described network sees earlier actions or rewards, V2's modules do not")
-    network = over_vector(network, model.observed.parts, tuple(seen.shape or ()))
+    network = over_vector(network, model.observed.parts, tuple(vector_space.shape or ()))
     module = DescribedTorchRLModule(
-        observation_space=seen,
+        observation_space=vector_space,
         action_space=policy.action_space,
         inference_only=False,
         model_config={NETWORK: network.as_data()},

@@ -139,12 +139,14 @@ def fill(part: nn.Module, layers: Iterable[Layer]) -> None:
     Raises:
         NoTwin: There are more or fewer, or they have other shapes.
     """
-    own: list[Any] = [each for each in part.modules() if isinstance(each, (nn.Linear, nn.Conv2d))]
-    given = list(layers)
-    if len(own) != len(given):
-        raise NoTwin(f"the native network has {len(own)} layers for {len(given)}")
+    native_layers: list[Any] = [
+        each for each in part.modules() if isinstance(each, (nn.Linear, nn.Conv2d))
+    ]
+    old_layers = list(layers)
+    if len(native_layers) != len(old_layers):
+        raise NoTwin(f"the native network has {len(native_layers)} layers for {len(old_layers)}")
     with torch.no_grad():
-        for layer, (weight, bias) in zip(own, given, strict=True):
+        for layer, (weight, bias) in zip(native_layers, old_layers, strict=True):
             if layer.weight.shape != weight.shape:
                 raise NoTwin(
                     f"a native layer is {tuple(layer.weight.shape)}, not {tuple(weight.shape)}"

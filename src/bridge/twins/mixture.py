@@ -52,8 +52,10 @@ def mixture(
     to_module, to_env = mixed_pipelines(
         policy, steps, is_native=is_native, observation_space=observation_space
     )
-    made = copy.deepcopy(module) if is_native else LegacyPolicyModule.of(policy, custom=custom)
-    return V2Triple(to_module, made, to_env)
+    mixed_module = (
+        copy.deepcopy(module) if is_native else LegacyPolicyModule.of(policy, custom=custom)
+    )
+    return V2Triple(to_module, mixed_module, to_env)
 
 
 def mixed_pipelines(
@@ -71,7 +73,7 @@ def mixed_pipelines(
         is_native: Whether the module is.
         observation_space: What the environment gives; what the policy knows if None.
     """
-    seen = observation_space or seen_space(policy)
+    env_space = observation_space or seen_space(policy)
     by_place = {(step.side, step.place): step for step in steps}
     ctx = ConnectorContext.from_policy(policy)
     agent: list[ConnectorV2] = []
@@ -86,9 +88,9 @@ def mixed_pipelines(
         cast = cast_for_network(policy)
         agent += [] if cast is None else cast.make()
     return (
-        env_to_module_pipeline(seen, policy.action_space, custom=agent),
+        env_to_module_pipeline(env_space, policy.action_space, custom=agent),
         ModuleToEnvPipeline(
-            seen,
+            env_space,
             policy.action_space,
             connectors=_action_side(policy, by_place, ctx, is_native),
         ),
@@ -98,21 +100,23 @@ def mixed_pipelines(
 def _action_side(
     policy: Policy, by_place: Mapping[Any, MigrationStep], ctx: ConnectorContext, is_native: bool
 ) -> list[ConnectorV2]:
-    found: list[ConnectorV2] = [cls() for cls in BEFORE if cls.__name__ != "ModuleToAgentUnmapping"]
+    pieces: list[ConnectorV2] = [
+        cls() for cls in BEFORE if cls.__name__ != "ModuleToAgentUnmapping"
+    ]
     if is_native and squashes(policy):
-        found.append(v2.SquashGreedyActions())
+        pieces.append(v2.SquashGreedyActions())
     has_bounds = False
     for place, old in enumerate(_pieces(policy.action_connectors)):
         step = by_place["action", place]
         if step.is_applied and step.is_native:
-            made = step.twin.make()
-            has_bounds |= any(isinstance(each, NormalizeAndClipActions) for each in made)
-            found += made
+            twins = step.twin.make()
+            has_bounds |= any(isinstance(each, NormalizeAndClipActions) for each in twins)
+            pieces += twins
         else:
-            found.append(LegacyActionConnectorV2(connector=copy.deepcopy(old), context=ctx))
+            pieces.append(LegacyActionConnectorV2(connector=copy.deepcopy(old), context=ctx))
     if not has_bounds:  # RLlib's pipelines always have one
-        found.append(NormalizeAndClipActions(normalize_actions=False, clip_actions=False))
-    return [*found, ListifyDataForVectorEnv()]
+        pieces.append(NormalizeAndClipActions(normalize_actions=False, clip_actions=False))
+    return [*pieces, ListifyDataForVectorEnv()]
 
 
 def learner_pieces(steps: Iterable[MigrationStep]) -> list[ConnectorV2]:

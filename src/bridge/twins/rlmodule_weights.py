@@ -53,8 +53,12 @@ def module_of_weights(policy: Policy, net: RLModuleNet) -> RLModule:
         inference_only=net.vf is None,
         model_config=settings,
     )
-    own = {name for name in module.get_state() if not name.endswith("log_std_clip_param_const")}
-    apart = own ^ {name for name in weights if not name.endswith("log_std_clip_param_const")}
+    native_names = {
+        name for name in module.get_state() if not name.endswith("log_std_clip_param_const")
+    }
+    apart = native_names ^ {
+        name for name in weights if not name.endswith("log_std_clip_param_const")
+    }
     if apart:
         raise NoTwin(f"its weights have other names than V2's: {', '.join(sorted(apart)[:3])}")
     module.set_state({**module.get_state(), **weights})

@@ -68,8 +68,8 @@ def _network_step(policy: Policy, module: Any) -> MigrationStep:
 
 def _number(steps: list[MigrationStep]) -> None:
     """Make names unique: the second one of a class is `Class_2`."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for step in sorted(steps, key=lambda step: (step.side, step.place)):
-        seen[step.name] = count = seen.get(step.name, 0) + 1
+        counts[step.name] = count = counts.get(step.name, 0) + 1
         if count > 1:
             step.name = f"{step.name}_{count}"

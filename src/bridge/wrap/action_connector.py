@@ -101,7 +101,7 @@ class LegacyActionConnectorV2(WrappedConnector):
                 self._acted(
                     action,
                     [*_nth(states, key, place, {}).values()],
-                    {name: held[key][place] for name, held in fetches.items() if key in held},
+                    {name: column[key][place] for name, column in fetches.items() if key in column},
                     walked.get(key),
                     key,
                     shared_data,
@@ -119,8 +119,12 @@ class LegacyActionConnectorV2(WrappedConnector):
         self, input_observation_space: Space[Any], input_action_space: Space[Any]
     ) -> Space[Any]:
         """What the environment takes; only adapters change it."""
-        own = self.connector
-        adapters = own[AdaptActionsConnector] if isinstance(own, ConnectorPipeline) else [own]
+        connector = self.connector
+        adapters = (
+            connector[AdaptActionsConnector]
+            if isinstance(connector, ConnectorPipeline)
+            else [connector]
+        )
         for adapter in adapters[-1:]:
             if isinstance(adapter, AdaptActionsConnector):
                 return adapter.action_space

@@ -98,21 +98,23 @@ class LegacyAgentConnectorV2(WrappedConnector):
                 stepped acts.
         """
         walked = list(single_agent_episode_iterator(episodes))
-        own = walked
+        own_episodes = walked
         if self.module_id is not None:
-            own = [episode for episode in walked if episode.module_id == self.module_id]
-        slots = [self._slots.of(episode) for episode in own]
+            own_episodes = [episode for episode in walked if episode.module_id == self.module_id]
+        slots = [self._slots.of(episode) for episode in own_episodes]
         new = [
             place
-            for place, (slot, episode) in enumerate(zip(slots, own, strict=True))
+            for place, (slot, episode) in enumerate(zip(slots, own_episodes, strict=True))
             if not slot.has_seen(episode)
         ]
         if new:
-            self._run([own[place] for place in new], [slots[place] for place in new], shared_data)
-        kept = {key_of(e): (e.t, slot.made) for e, slot in zip(own, slots, strict=True)}
-        carry(shared_data, kept, list(map(key_of, walked)))
+            self._run(
+                [own_episodes[place] for place in new], [slots[place] for place in new], shared_data
+            )
+        outputs = {key_of(e): (e.t, slot.made) for e, slot in zip(own_episodes, slots, strict=True)}
+        carry(shared_data, outputs, list(map(key_of, walked)))
         if self.module_id is None:
-            for episode, slot in zip(own, slots, strict=True):
+            for episode, slot in zip(own_episodes, slots, strict=True):
                 add_view_columns(batch, episode, slot.made, self._columns, self._is_stacked)
         self._slots.close(episodes)
         return batch
@@ -123,28 +125,28 @@ class LegacyAgentConnectorV2(WrappedConnector):
         connector.in_training() if self.is_training else connector.in_eval()
         records = []
         last = LastObservations(episodes)
-        for episode, slot, seen in zip(episodes, slots, last.seen, strict=True):
+        for episode, slot, observation in zip(episodes, slots, last.seen, strict=True):
             before = carried(shared, episode)
             if before is None:
-                data: Any = step_data(episode, seen)
+                data: Any = step_data(episode, observation)
             elif isinstance(before, AgentConnectorsOutput):
                 data = before
             else:
-                data = {**before, "new_obs": seen}
+                data = {**before, "new_obs": observation}
             self._tell_answer(episode, slot)
             records.append(AgentConnectorDataType(slot.env_id, slot.agent_id, data))
         # Before the call: a connector may write into the very record it gets.
-        given = [_new_obs(record.data) for record in records]
-        made = connector(records)
-        if [each.env_id for each in made] != [slot.env_id for slot in slots]:
+        old_obs = [_new_obs(record.data) for record in records]
+        outputs = connector(records)
+        if [each.env_id for each in outputs] != [slot.env_id for slot in slots]:
             raise PieceError(
                 f"{type(connector).__name__} does not give one record for each it gets",
                 expected=f"{len(records)} records, in order",
-                found=f"{len(made)}",
+                found=f"{len(outputs)}",
                 hint="in the new stack each agent that stepped acts; "
                 "let the connector change records, not drop or add them.",
             )
-        for episode, slot, old, record in zip(episodes, slots, given, made, strict=True):
+        for episode, slot, old, record in zip(episodes, slots, old_obs, outputs, strict=True):
             self._write_back(episode, old, record.data)
             slot.acts_as = record.agent_id
             slot.see(episode, record.data, episode.get_observations(-1))
@@ -160,16 +162,16 @@ class LegacyAgentConnectorV2(WrappedConnector):
                 ActionConnectorDataType(slot.env_id, slot.acts_as, raw, answer)
             )
 
-    def _write_back(self, episode: Any, old: Any, made: Any) -> None:
+    def _write_back(self, episode: Any, old: Any, output: Any) -> None:
         """Write the new observation to the episode, if it is not the old one."""
-        if isinstance(made, AgentConnectorsOutput):
-            new = made.raw_dict["new_obs"]
-            row = made.sample_batch["obs"]
+        if isinstance(output, AgentConnectorsOutput):
+            new = output.raw_dict["new_obs"]
+            row = output.sample_batch["obs"]
             is_array = isinstance(row, np.ndarray) and not self._is_stacked
             if is_array and row.shape[1:] != np.shape(new):
                 new = row[0]  # a piece behind has flattened it
         else:
-            new = made.get("new_obs")
+            new = output.get("new_obs")
         if new is not None and new is not old:
             write_last(episode, new, own_space(self.observation_space, episode))
 
@@ -182,11 +184,13 @@ class LegacyAgentConnectorV2(WrappedConnector):
         space = input_observation_space
         if not (self.multi_agent and isinstance(space, spaces.Dict)):
             return space_behind(self.connector, self.context, space)
-        wanted = first_space(self.connector, self.context)
+        old_space = first_space(self.connector, self.context)
         return spaces.Dict(
             {
-                agent: space_behind(self.connector, self.context, own) if own == wanted else own
-                for agent, own in space.spaces.items()
+                agent: space_behind(self.connector, self.context, agent_space)
+                if agent_space == old_space
+                else agent_space
+                for agent, agent_space in space.spaces.items()
             }
         )
 

@@ -48,8 +48,8 @@ def live_connector(
 
 def reset_of(connector: Connector) -> Callable[[Any], None]:
     """What makes a connector forget an environment; many action connectors have nothing to."""
-    found: Callable[[Any], None] | None = getattr(connector, "reset", None)
-    return (lambda env_id: None) if found is None else found
+    reset: Callable[[Any], None] | None = getattr(connector, "reset", None)
+    return (lambda env_id: None) if reset is None else reset
 
 
 def learnt_by(connector: Connector) -> dict[str, Any]:

@@ -52,16 +52,18 @@ class LegacyColumnsV2(ConnectorV2):
         **kwargs: Any,
     ) -> dict[str, Any]:
         for episode in single_agent_episode_iterator(episodes):
-            made = carried(shared_data, episode)
-            own = self.columns.get(episode.module_id, {})
-            add_view_columns(batch, episode, made, own, episode.module_id in self.stacked)
+            output = carried(shared_data, episode)
+            view_columns = self.columns.get(episode.module_id, {})
+            add_view_columns(
+                batch, episode, output, view_columns, episode.module_id in self.stacked
+            )
         return batch
 
 
 def add_view_columns(
     batch: dict[str, Any],
     episode: Any,
-    made: Any,
+    output: Any,
     columns: Mapping[str, str],
     is_stacked: bool,
 ) -> None:
@@ -70,13 +72,13 @@ def add_view_columns(
     Args:
         batch: Changed in place.
         episode: Of one agent.
-        made: What the policy's agent connectors gave; nothing to do before they are at their end.
+        output: What the policy's agent connectors gave; nothing to do before they are at their end.
         columns: The batch's names of columns by the policy's views.
         is_stacked: Whether what it takes as observation is another one, too.
     """
-    if not isinstance(made, AgentConnectorsOutput):
+    if not isinstance(output, AgentConnectorsOutput):
         return
-    key, built = key_of(episode), made.sample_batch
+    key, built = key_of(episode), output.sample_batch
     for view, column in columns.items():
         if view in built:
             batch.setdefault(column, {})[key] = [nest.taken(built[view], 0)]

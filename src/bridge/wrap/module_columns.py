@@ -54,47 +54,47 @@ def rows_of(
     Raises:
         PieceError: A column or state that the network takes is missing.
     """
-    held = {"obs": Columns.OBS, **columns}
-    missing = [column for column in held.values() if column not in batch]
+    sources = {"obs": Columns.OBS, **columns}
+    missing = [column for column in sources.values() if column not in batch]
     if states and Columns.STATE_IN not in batch:
         missing.append(Columns.STATE_IN)
     if missing:
         raise PieceError(
             f"the batch lacks columns that the policy looks at: {missing}",
-            expected=str([*held.values(), *([Columns.STATE_IN] if states else [])]),
+            expected=str([*sources.values(), *([Columns.STATE_IN] if states else [])]),
             found=str(list(batch)),
             hint="LegacyAgentConnectorV2 of the policy's own connectors makes them.",
         )
-    found = {name: _tensors(batch[column], device) for name, column in held.items()}
-    first = nest.a_leaf(found["obs"])
+    tensors = {name: _tensors(batch[column], device) for name, column in sources.items()}
+    first = nest.a_leaf(tensors["obs"])
     if not states:
-        return Rows(found, [], None, (len(first),))
+        return Rows(tensors, [], None, (len(first),))
     state_in = batch[Columns.STATE_IN]
     carried = [_tensors(state_in[state_name(place)], device) for place in range(states)]
     lead = tuple(first.shape[:2])
-    flat = nest.map_structure(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), found)
+    flat = nest.map_structure(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), tensors)
     seq_lens = torch.full((lead[0],), lead[1], dtype=torch.int32, device=device)
     return Rows(flat, carried, seq_lens, lead)
 
 
 def next_states(
-    given: Iterable[Tensor], states: Iterable[Any], windows: Mapping[int, int], lead: Any
+    old_states: Iterable[Tensor], states: Iterable[Any], windows: Mapping[int, int], lead: Any
 ) -> dict[str, Tensor]:
     """The states to go on with, as a module gives them.
 
     Args:
-        given: The states that went in.
+        old_states: The states that went in.
         states: What the network gave: next states, or a row a step of those that are windows.
         windows: How many rows make a window, by the state's place.
         lead: Sequences and steps.
     """
-    found = {}
-    for place, (before, after) in enumerate(zip(given, states, strict=True)):
+    states_after = {}
+    for place, (before, after) in enumerate(zip(old_states, states, strict=True)):
         if place in windows:
             steps = after.reshape(*lead, *after.shape[1:])
             after = torch.cat([before, steps.to(before.dtype)], 1)[:, -windows[place] :]
-        found[state_name(place)] = after
-    return found
+        states_after[state_name(place)] = after
+    return states_after
 
 
 def _tensors(column: Any, device: torch.device) -> Any:

@@ -33,10 +33,10 @@ class LegacyMultiPolicyModule(MultiRLModule):
             policies: By id.
             custom: The user's own classes they were loaded with: `{"custom_models": {...}}`.
         """
-        made = cls()
+        modules = cls()
         for name, policy in policies.items():
-            made.add_module(name, LegacyPolicyModule.of(policy, custom=custom))
-        return made
+            modules.add_module(name, LegacyPolicyModule.of(policy, custom=custom))
+        return modules
 
     @classmethod
     def spec_of(

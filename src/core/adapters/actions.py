@@ -104,8 +104,8 @@ class ProjectAction(Step):
         """Select as one selects features."""
         if isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1:
             indices = np.array(self.indices)
-            kept = spaces.MultiDiscrete(space.nvec[indices])
-            return Bound(kept, lambda value: value[..., indices])
+            reduced = spaces.MultiDiscrete(space.nvec[indices])
+            return Bound(reduced, lambda value: value[..., indices])
         return SelectFeatures(self.indices).bind(space)
 
 

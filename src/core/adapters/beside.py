@@ -50,57 +50,68 @@ class KeepBeside(Step):
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Bind the steps inside, and look the features up in the observation itself."""
         bounds: list[Bound] = []
-        known: Any = space
+        changed: Any = space
         for each in self.inner:
-            bounds.append(each.bind(known))
-            known = bounds[-1].space
+            bounds.append(each.bind(changed))
+            changed = bounds[-1].space
         is_flat = isinstance(space, spaces.Box) and bool(space.shape)
         plan = None if is_flat else flatten_observations_plan(space)
-        whole: Any = space if plan is None else plan.output_space
-        if max(self.features, default=-1) >= whole.shape[-1] or min(self.features, default=0) < 0:
+        full_space: Any = space if plan is None else plan.output_space
+        if (
+            max(self.features, default=-1) >= full_space.shape[-1]
+            or min(self.features, default=0) < 0
+        ):
             raise PieceError(
                 f"KeepBeside keeps feature {max(self.features)}",
-                expected=f"0 <= feature < {whole.shape[-1]}",
+                expected=f"0 <= feature < {full_space.shape[-1]}",
                 found=str(space),
             )
         places = np.array(self.features, np.intp)
-        kept = box_between(whole.low[..., places], whole.high[..., places])
+        beside_space = box_between(full_space.low[..., places], full_space.high[..., places])
         counts = [len(bound.constants) for bound in bounds]
         parts = [slice(*ends) for ends in pairwise([0, *accumulate(counts)])]
         remembering = [place for place, bound in enumerate(bounds) if bound.memory is not None]
         if len(remembering) > 1:
             raise self.mismatch("one step that remembers", space)
-        is_box = isinstance(known, spaces.Box)
-        if is_box and known.shape[:-1] != kept.shape[:-1]:
-            raise self.mismatch(f"steps that keep the shape {kept.shape[:-1]} of images", known)
+        is_box = isinstance(changed, spaces.Box)
+        if is_box and changed.shape[:-1] != beside_space.shape[:-1]:
+            raise self.mismatch(
+                f"steps that keep the shape {beside_space.shape[:-1]} of images", changed
+            )
 
-        def joined(value: Any, made: Any, where: Any) -> Any:
+        def joined(value: Any, changed: Any, where: Any) -> Any:
             flat = value if plan is None else plan.transform_batch(value)
             beside = flat[..., where]
             return (
-                xp.concatenate([made, xp.cast_like(beside, made)], -1) if is_box else (made, beside)
+                xp.concatenate([changed, xp.cast_like(beside, changed)], -1)
+                if is_box
+                else (changed, beside)
             )
 
         def formula(value: Any, *constants: Any) -> Any:
-            made = value
+            changed = value
             for bound, part in zip(bounds, parts, strict=True):
-                made = bound.formula(made, *constants[:-1][part])
-            return joined(value, made, constants[-1])
+                changed = bound.formula(changed, *constants[:-1][part])
+            return joined(value, changed, constants[-1])
 
         def with_memory(value: Any, memory: Any, is_first: Any, *constants: Any) -> Any:
-            made = value
+            changed = value
             for bound, part in zip(bounds, parts, strict=True):
                 if bound.memory is None:
-                    made = bound.formula(made, *constants[:-1][part])
+                    changed = bound.formula(changed, *constants[:-1][part])
                 else:
-                    made, memory = bound.formula(made, memory, is_first, *constants[:-1][part])
-            return joined(value, made, constants[-1]), memory
+                    changed, memory = bound.formula(
+                        changed, memory, is_first, *constants[:-1][part]
+                    )
+            return joined(value, changed, constants[-1]), memory
 
-        held = tuple(each for bound in bounds for each in bound.constants)
-        out = _wider(known, kept) if is_box else spaces.Tuple([known, kept])
+        inner_constants = tuple(each for bound in bounds for each in bound.constants)
+        out = _wider(changed, beside_space) if is_box else spaces.Tuple([changed, beside_space])
         if remembering:
-            return Bound(out, with_memory, (*held, places), bounds[remembering[0]].memory)
-        return Bound(out, formula, (*held, places))
+            return Bound(
+                out, with_memory, (*inner_constants, places), bounds[remembering[0]].memory
+            )
+        return Bound(out, formula, (*inner_constants, places))
 
     def to_data(self) -> dict[str, Any]:
         """The steps inside as data, and the places."""
@@ -113,7 +124,9 @@ class KeepBeside(Step):
         return cls(inner, tuple(settings.get("features", ())))
 
 
-def _wider(known: spaces.Box, kept: spaces.Box) -> spaces.Box:
+def _wider(changed: spaces.Box, beside: spaces.Box) -> spaces.Box:
     """A Box with the features of another behind its own, in its own dtype."""
-    ends = zip((known.low, known.high), (kept.low, kept.high), strict=True)
-    return box_between(*(np.concatenate([mine, new.astype(known.dtype)], -1) for mine, new in ends))
+    ends = zip((changed.low, changed.high), (beside.low, beside.high), strict=True)
+    return box_between(
+        *(np.concatenate([mine, new.astype(changed.dtype)], -1) for mine, new in ends)
+    )

@@ -191,15 +191,15 @@ class BoundChain:
             memory: What `start` or the last call gave, a row for each.
             is_first: Which rows are the first of their episode, `(B,)`.
         """
-        kept = []
+        memories_after = []
         memories = iter(memory)
         for bound, call in zip(self.obs, self._calls, strict=True):
             if bound.memory is None:
                 obs = call(obs)
             else:
-                obs, own = call(obs, next(memories), is_first)
-                kept.append(own)
-        return obs, tuple(kept)
+                obs, after = call(obs, next(memories), is_first)
+                memories_after.append(after)
+        return obs, tuple(memories_after)
 
 
 def _bound(

@@ -56,8 +56,8 @@ class DropFeatures(Step):
         box = self._features(space)
         size = box.shape[-1]
         dropped = set(positions(self, self.indices, size).tolist())
-        kept = np.array([each for each in range(size) if each not in dropped], np.intp)
-        return _selection(box, kept)
+        places = np.array([each for each in range(size) if each not in dropped], np.intp)
+        return _selection(box, places)
 
 
 @step("insert_features")
@@ -142,10 +142,10 @@ def _appending(values: Array) -> Callable[[Any], Any]:
         rows[..., size:] = values
         return rows, (..., slice(size))
 
-    known = LastFew(layout)
+    last_few = LastFew(layout)
 
     def call(value: Array) -> Array:
-        ready, place = known[value.shape, value.dtype]
+        ready, place = last_few[value.shape, value.dtype]
         rows: Array = ready.copy()
         rows[place] = value
         return rows

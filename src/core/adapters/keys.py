@@ -76,9 +76,9 @@ class DropKeys(Step):
         space = self._dict(space)
         for key in self.keys:
             part_of(space, (key,))
-        kept = [key for key in space.spaces if key not in self.keys]
-        out = spaces.Dict({key: space[key] for key in kept})
-        return Bound(out, lambda value: {key: value[key] for key in kept})
+        left_keys = [key for key in space.spaces if key not in self.keys]
+        out = spaces.Dict({key: space[key] for key in left_keys})
+        return Bound(out, lambda value: {key: value[key] for key in left_keys})
 
 
 @step("nest_under")

@@ -48,9 +48,9 @@ class Selection:
 
     def widened(self, constant: Array, neutral: float) -> Array:
         """A constant of the selected places for all of them; the others get a neutral number."""
-        whole = np.full(self.width, neutral, constant.dtype)
-        whole[self.start : self.stop] = constant
-        return whole
+        wide = np.full(self.width, neutral, constant.dtype)
+        wide[self.start : self.stop] = constant
+        return wide
 
 
 class PerFeature:
@@ -83,21 +83,21 @@ class PerFeature:
 
         None where that gains nothing: most features are left out, or constants are no rows.
         """
-        kept = selection.stop - selection.start
+        size = selection.stop - selection.start
         is_by_row = all(each.ndim < 2 for each in self.constants)
-        if not (self.neutral and is_by_row and 2 * kept >= selection.width):
+        if not (self.neutral and is_by_row and 2 * size >= selection.width):
             return None
         pairs = zip(self.constants, self.neutral, strict=True)
-        whole = [selection.widened(*pair) for pair in pairs]
+        wide_constants = [selection.widened(*pair) for pair in pairs]
 
         def layout(shape: tuple[int, ...]) -> list[Array]:
             fits = shape[-1:] == (selection.width,)
-            return [_laid_out(each, shape) for each in whole] if fits else []
+            return [_laid_out(each, shape) for each in wide_constants] if fits else []
 
-        formula, place, known = self.formula, selection.place, LastFew(layout)
+        formula, place, last_few = self.formula, selection.place, LastFew(layout)
 
         def call(value: Array) -> Any:
-            constants = known[value.shape]
+            constants = last_few[value.shape]
             return formula(value, *constants)[place] if constants else self(value[place])
 
         return call

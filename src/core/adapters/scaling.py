@@ -76,8 +76,8 @@ class Rescale(Step):
         """Compute factor and offset of the stretch in float64."""
         box = self._box(space)
         old = [
-            np.broadcast_to(np.asarray(end if given is None else given, np.float64), box.shape)
-            for end, given in ((box.low, self.from_low), (box.high, self.from_high))
+            np.broadcast_to(np.asarray(end if setting is None else setting, np.float64), box.shape)
+            for end, setting in ((box.low, self.from_low), (box.high, self.from_high))
         ]
         if not np.isfinite(old).all() or np.any(old[0] >= old[1]):
             raise self.mismatch(
@@ -112,8 +112,8 @@ class Clip(Step):
         """Narrow the bounds of the space."""
         box = self._box(space)
         low, high = (
-            np.asarray(end if given is None else given, box.dtype)
-            for end, given in ((box.low, self.low), (box.high, self.high))
+            np.asarray(end if setting is None else setting, box.dtype)
+            for end, setting in ((box.low, self.low), (box.high, self.high))
         )
         ends = [np.clip(end, low, high) for end in (box.low, box.high)]
         out = box_between(*ends)

@@ -160,9 +160,9 @@ def step(kind: str) -> Callable[[type[_S]], type[_S]]:
 
     def decorated(cls: type[_S]) -> type[_S]:
         cls.kind = kind
-        made = dataclass(frozen=True)(cls)
-        steps.register(kind, made)
-        return made
+        step_class = dataclass(frozen=True)(cls)
+        steps.register(kind, step_class)
+        return step_class
 
     return decorated
 
@@ -182,21 +182,21 @@ def step_from_data(data: Any) -> Step:
         raise PieceError("no adapter step", expected="{'step': NAME, ...}", found=repr(data)[:80])
     settings = {str(name): value for name, value in data.items() if name != "step"}
     cls: Any = steps.get(data["step"])
-    known = [each.name for each in fields(cls)]
-    unknown = sorted(settings.keys() - set(known))
+    names = [each.name for each in fields(cls)]
+    unknown = sorted(settings.keys() - set(names))
     if unknown:
         raise PieceError(
             f"adapter step {data['step']!r} has no setting {unknown[0]!r}",
-            expected=f"one of {known}",
+            expected=f"one of {names}",
         )
     try:
         with one_load():
-            made: Step = cls._from_settings(settings)
+            step: Step = cls._from_settings(settings)
     except TypeError as error:
         raise PieceError(
-            f"adapter step {data['step']!r} lacks settings", expected=f"{known}", found=str(error)
+            f"adapter step {data['step']!r} lacks settings", expected=f"{names}", found=str(error)
         ) from None
-    return made
+    return step
 
 
 @step("at")
@@ -231,17 +231,17 @@ class At(Step):
         def formula(value: Nest, *rest: Any) -> Any:
             if inner.memory is None:
                 return _replaced(value, path, lambda part: inner.formula(part, *rest))
-            kept = []
+            memories = []
 
             def remembering(part: Any) -> Any:
                 changed, memory = inner.formula(part, *rest)
-                kept.append(memory)
+                memories.append(memory)
                 return changed
 
-            return _replaced(value, path, remembering), kept[0]
+            return _replaced(value, path, remembering), memories[0]
 
-        whole = _with_part(space, path, inner.space)
-        return Bound(whole, formula, inner.constants, inner.memory)
+        new_space = _with_part(space, path, inner.space)
+        return Bound(new_space, formula, inner.constants, inner.memory)
 
     def to_data(self) -> dict[str, Any]:
         """The path, and the step inside as data."""
@@ -303,7 +303,7 @@ def _replaced(value: Nest, path: tuple[str | int, ...], change: Callable[[Any], 
     changed = _replaced(value[path[0]], path[1:], change)
     if isinstance(value, Mapping):
         return {**value, path[0]: changed}
-    return tuple(changed if place == path[0] else own for place, own in enumerate(value))
+    return tuple(changed if place == path[0] else part for place, part in enumerate(value))
 
 
 def _plain(value: Any) -> Any:

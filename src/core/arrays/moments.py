@@ -81,15 +81,15 @@ class Moments(NamedTuple):
     @classmethod
     def of_all(cls, streams: Sequence[Moments]) -> Moments:
         """The moments of several streams together; merging one after the other up to rounding."""
-        seen = [each for each in streams if each.pushes]
-        if len(seen) < 2:
-            return seen[0] if seen else streams[0]
-        counts = np.array([each.pushes for each in seen], np.float64)
-        means = np.array([each.mean for each in seen])
+        filled = [each for each in streams if each.pushes]
+        if len(filled) < 2:
+            return filled[0] if filled else streams[0]
+        counts = np.array([each.pushes for each in filled], np.float64)
+        means = np.array([each.mean for each in filled])
         tall = counts.reshape((-1,) + (1,) * (means.ndim - 1))
-        pushes = sum(each.pushes for each in seen)
+        pushes = sum(each.pushes for each in filled)
         mean = np.asarray((means * tall).sum(axis=0) / pushes)
-        within = np.array([each.sum_sq for each in seen]).sum(axis=0)
+        within = np.array([each.sum_sq for each in filled]).sum(axis=0)
         between = (np.square(means - mean) * tall).sum(axis=0)
         return cls(pushes, mean, np.asarray(within + between))
 

@@ -112,8 +112,8 @@ def _weighted(frames: Any, taps: tuple[Array, Array], axis: int) -> Any:
     # In this order and precision OpenCV adds up, so equal bits come out.
     for column in range(indices.shape[1]):
         picked = xp.constant(indices[:, column], frames)
-        taken = frames[..., picked, :, :] if axis == -3 else frames[..., picked, :]
-        part = taken * xp.constant(weights[:, column].reshape(shape), frames)
+        pixels = frames[..., picked, :, :] if axis == -3 else frames[..., picked, :]
+        part = pixels * xp.constant(weights[:, column].reshape(shape), frames)
         total = part if total is None else total + part
     return total
 

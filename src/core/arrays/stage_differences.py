@@ -157,19 +157,19 @@ class Differences:
         flat = apart.reshape(len(apart), -1)
         largest = flat.max(initial=0.0) if name in COPIED else flat.max(0, initial=0.0)
         columns = self._columns.setdefault(name, {})
-        held = columns.get(path)
-        if held is None or held.shape == np.shape(largest):
-            columns[path] = np.asarray(largest if held is None else np.maximum(held, largest))
+        so_far = columns.get(path)
+        if so_far is None or so_far.shape == np.shape(largest):
+            columns[path] = np.asarray(largest if so_far is None else np.maximum(so_far, largest))
 
     def _keep_worst(
         self,
         name: str,
         path: str,
-        found: tuple[Array, Array, Array, Array],
+        arrays: tuple[Array, Array, Array, Array],
         before: int,
         observations: Sequence[Nest] | None,
     ) -> None:
-        left, right, apart, is_beyond = (each.reshape(len(each), -1) for each in found)
+        left, right, apart, is_beyond = (each.reshape(len(each), -1) for each in arrays)
         counted = np.where(is_beyond, apart, -1.0) if is_beyond.any() else apart
         row, column = np.unravel_index(int(counted.argmax()), counted.shape)
         rank = (bool(is_beyond.any()), float(apart[row, column]))
@@ -212,12 +212,12 @@ class Differences:
         )
 
     def _by_output(self, name: str) -> tuple[tuple[str, float], ...]:
-        found = [
+        outputs = [
             (path if not columns.ndim else _named(path, place, len(columns)), float(apart))
             for path, columns in self._columns.get(name, {}).items()
             for place, apart in enumerate(np.atleast_1d(columns)[:_MOST_COLUMNS])
         ]
-        return tuple(sorted(found, key=lambda each: -each[1])[:MOST_OUTPUTS])
+        return tuple(sorted(outputs, key=lambda each: -each[1])[:MOST_OUTPUTS])
 
 
 def _leaves(stage: Nest) -> list[tuple[str, Any]]:

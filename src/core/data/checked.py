@@ -21,10 +21,10 @@ def count(value: Any) -> int:
         >>> count(np.int64(3))
         3
     """
-    found = whole(value)
-    if found < 0:
-        raise ValueError(f"{found} is no count")
-    return found
+    number_of = whole(value)
+    if number_of < 0:
+        raise ValueError(f"{number_of} is no count")
+    return number_of
 
 
 def whole(value: Any) -> int:
@@ -49,34 +49,34 @@ def flag(value: Any) -> bool:
 
 def amount(value: Any) -> float:
     """A finite number from 0 on."""
-    found = number(value)
-    if found < 0:
-        raise ValueError(f"{found} is below 0")
-    return found
+    size = number(value)
+    if size < 0:
+        raise ValueError(f"{size} is below 0")
+    return size
 
 
 def number(value: Any) -> float:
     """A finite number, or an array of one without a shape."""
-    found = np.asarray(value)
-    if found.shape != () or found.dtype.kind not in "fiu" or not math.isfinite(found):
+    array = np.asarray(value)
+    if array.shape != () or array.dtype.kind not in "fiu" or not math.isfinite(array):
         raise ValueError(f"a finite number was expected, not {_short(value)}")
-    return float(found)
+    return float(array)
 
 
 def real(value: Any) -> Array:
     """An array of numbers, of truth values too; NaN may be among them."""
-    found = np.asarray(value)
-    if found.dtype.kind not in "fiub":
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub":
         raise ValueError(f"numbers were expected, not {_short(value)}")
-    return found
+    return array
 
 
 def shaped(value: Any, shape: Sequence[int]) -> Array:
     """An array of real numbers of a shape."""
-    found = real(value)
-    if found.shape != tuple(shape):
-        raise ValueError(f"shape {tuple(shape)} was expected, not {found.shape}")
-    return found
+    array = real(value)
+    if array.shape != tuple(shape):
+        raise ValueError(f"shape {tuple(shape)} was expected, not {array.shape}")
+    return array
 
 
 def mapping(value: Any) -> Mapping[Any, Any]:

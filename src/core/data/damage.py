@@ -167,10 +167,10 @@ def calling(*called: Any) -> Iterator[None]:
 
 
 def _is_theirs(called: Any, name: str) -> bool:
-    own = getattr(called, "__qualname__", "")
+    qualified = getattr(called, "__qualname__", "")
     module = getattr(called, "__module__", None) or ""
     return (
-        bool(own)
-        and (name == own or name.startswith(f"{own}."))
+        bool(qualified)
+        and (name == qualified or name.startswith(f"{qualified}."))
         and module.partition(".")[0] not in _KNOWN
     )

@@ -27,20 +27,20 @@ def names_trouble(names: Iterable[str], platform: str = sys.platform) -> str:
         >>> names_trouble(["agent", "Agent"], "darwin")
         "'agent' and 'Agent' differ in case alone, which this system does not tell apart"
     """
-    seen: dict[str, str] = {}
+    by_folded: dict[str, str] = {}
     for name in names:
         if not name or name in (".", "..") or {"/", "\\", "\0"} & {*name}:
             return f"{name!r} is no name of a file anywhere"
         if platform == "win32":
-            kept = next((each for each in name if each in _NOT_ON_WINDOWS), "")
-            if kept:
-                return f"{name!r} has {kept!r} in it, which Windows keeps for itself"
+            reserved = next((each for each in name if each in _NOT_ON_WINDOWS), "")
+            if reserved:
+                return f"{name!r} has {reserved!r} in it, which Windows keeps for itself"
             if name.split(".")[0].strip().lower() in _DEVICES:
                 return f"{name!r} is a device on Windows"
             if name[-1] in ". ":
                 return f"{name!r} ends in {name[-1]!r}, which Windows drops"
         if platform in ("win32", "darwin"):
-            other = seen.setdefault(name.casefold(), name)
+            other = by_folded.setdefault(name.casefold(), name)
             if other != name:
                 return (
                     f"{other!r} and {name!r} differ in case alone, "

@@ -83,8 +83,8 @@ def decode_msgpack_object(
 
 
 def _get(value: Mapping[Any, Any], key: str) -> Any:
-    found = value.get(key.encode())
-    return value.get(key) if found is None else found
+    item = value.get(key.encode())
+    return value.get(key) if item is None else item
 
 
 def _data(value: Mapping[Any, Any]) -> bytes | memoryview:

@@ -86,19 +86,19 @@ def to_data(value: Any, write: Writer | None = None, *, most: int = 1_000_000) -
         if isinstance(value, np.generic):
             return {_NUMBER: np.asarray(value)}
         deep += 1
-        held: dict[str, Any]
+        record: dict[str, Any]
         if kind is dict:
-            held = {_PAIRS: [[data(key), data(own)] for key, own in value.items()]}
+            record = {_PAIRS: [[data(key), data(value_of)] for key, value_of in value.items()]}
         elif kind in _OF_ITEMS:
-            held = {_KIND: kind.__name__, _ITEMS: [data(item) for item in value]}
+            record = {_KIND: kind.__name__, _ITEMS: [data(item) for item in value]}
             if kind is deque:
-                held[_LONGEST] = value.maxlen
+                record[_LONGEST] = value.maxlen
         elif write is None:
             raise NotPlainError(kind.__name__)
         else:
-            held = write(value, data)
+            record = write(value, data)
         deep -= 1
-        return held
+        return record
 
     return data(value)
 
@@ -147,13 +147,13 @@ class _Data(TagReader):
 
     def read_pairs(self, data: Mapping[str, Any], path: Path, now: Any) -> dict[Any, Any]:
         present = now if isinstance(now, dict) else {}
-        found = {}
-        for index, (key, own) in enumerate(data[_PAIRS]):
+        result = {}
+        for index, (key, item) in enumerate(data[_PAIRS]):
             (at,) = checked_keys([self.value(key, (*path, str(index)))], self.guard)
-            found[at] = self.value(
-                own, (*path, at if type(at) is str else str(index)), present.get(at)
+            result[at] = self.value(
+                item, (*path, at if type(at) is str else str(index)), present.get(at)
             )
-        return distinct(found, data[_PAIRS])
+        return distinct(result, data[_PAIRS])
 
     def read_items(self, data: Mapping[str, Any], path: Path, now: Any) -> Any:
         items = self._items(data[_ITEMS], path, now)
@@ -164,10 +164,10 @@ class _Data(TagReader):
     def read_deque(self, data: Mapping[str, Any], path: Path, now: Any) -> deque[Any]:
         return deque(self._items(data[_ITEMS], path, now), data[_LONGEST])
 
-    def _items(self, held: Any, path: Path, now: Any) -> list[Any]:
+    def _items(self, items: Any, path: Path, now: Any) -> list[Any]:
         present = now if isinstance(now, (list, tuple, deque)) else ()
-        each = zip_longest(held, islice(present, len(held)))
-        return [self.value(own, (*path, str(i)), at) for i, (own, at) in enumerate(each)]
+        each = zip_longest(items, islice(present, len(items)))
+        return [self.value(item, (*path, str(i)), at) for i, (item, at) in enumerate(each)]
 
     @override
     def unknown(self, data: Mapping[str, Any], path: Path, *given: Any) -> Any:

@@ -60,8 +60,8 @@ def checked_bit_generator(
         True
     """
     kinds = _word(*(_BIT_GENERATORS if kind is None else [kind]))
-    found = _checked({"bit_generator": kinds}, state, (), name)
-    return found | _checked(_BIT_GENERATORS[found["bit_generator"]], state, (), name)
+    base = _checked({"bit_generator": kinds}, state, (), name)
+    return base | _checked(_BIT_GENERATORS[base["bit_generator"]], state, (), name)
 
 
 def checked_numpy_state(
@@ -77,8 +77,8 @@ def checked_numpy_state(
     Raises:
         CorruptCheckpointError: A field is missing, of another kind or out of its range.
     """
-    found = _checked(_NUMPY, state, path, name)
-    return tuple(found.values())
+    fields = _checked(_NUMPY, state, path, name)
+    return tuple(fields.values())
 
 
 def checked_python_state(
@@ -94,11 +94,11 @@ def checked_python_state(
     Raises:
         CorruptCheckpointError: A field is missing, of another kind or out of its range.
     """
-    found = _checked(_PYTHON, state, path, name)
-    numbers = found["numbers"].tolist()
+    fields = _checked(_PYTHON, state, path, name)
+    numbers = fields["numbers"].tolist()
     if numbers[-1] > _WORDS:
         raise _wrong(name, (*path, "numbers"), "a position of at most 624 at the end", numbers[-1])
-    return found["version"], tuple(numbers), found["gauss"]
+    return fields["version"], tuple(numbers), fields["gauss"]
 
 
 def checked_torch_state(
@@ -118,18 +118,18 @@ def checked_torch_state(
     data: np.ndarray[Any, Any] = _field(_words(size, np.uint8), state, path, name)
     if size != _TORCH.itemsize:  # A torch whose fields are not known: it looks for itself.
         return data
-    held = data.view(_TORCH)[0]
+    fields = data.view(_TORCH)[0]
     # Each block of words is used from its first to its last; a seed alone has made none yet.
-    has_position = held["next"] + np.uint64(max(held["left"], 0)) == _WORDS + 1
-    is_fresh = held["left"] == 1 and held["next"] == 0
-    if not 1 <= held["left"] <= _WORDS or not (has_position or is_fresh):
-        found = f"{held['next']} used and {held['left']} left"
-        raise _wrong(name, path, f"a position among {_WORDS} words", found)
-    if held["words"].max() > np.iinfo(np.uint32).max:
-        raise _wrong(name, path, "words of 32 bits", held["words"].max())
-    if any(held[flag] not in (0, 1) for flag in ("seeded", "has_normal", "has_float_normal")):
+    has_position = fields["next"] + np.uint64(max(fields["left"], 0)) == _WORDS + 1
+    is_fresh = fields["left"] == 1 and fields["next"] == 0
+    if not 1 <= fields["left"] <= _WORDS or not (has_position or is_fresh):
+        position = f"{fields['next']} used and {fields['left']} left"
+        raise _wrong(name, path, f"a position among {_WORDS} words", position)
+    if fields["words"].max() > np.iinfo(np.uint32).max:
+        raise _wrong(name, path, "words of 32 bits", fields["words"].max())
+    if any(fields[flag] not in (0, 1) for flag in ("seeded", "has_normal", "has_float_normal")):
         raise _wrong(name, path, "flags of 0 or 1", "others")
-    if not (np.isfinite(held["normal"]).all() and np.isfinite(held["float_normal"])):
+    if not (np.isfinite(fields["normal"]).all() and np.isfinite(fields["float_normal"])):
         raise _wrong(name, path, "finite numbers", "others")
     return data
 
@@ -138,14 +138,14 @@ def _checked(fields: Mapping[str, Any], state: Any, path: Path, name: str) -> di
     """The fields of a state, each held to its check; a mapping of checks is a state in it."""
     if not isinstance(state, Mapping):
         raise damaged(name, path, f"no dict, but a {type(state).__name__}")
-    found = {}
+    checked = {}
     for key, check in fields.items():
         below = (*path, key)
         if key not in state:
             raise damaged(name, below, "it is not there")
         is_state = isinstance(check, Mapping)
-        found[key] = (_checked if is_state else _field)(check, state[key], below, name)
-    return found
+        checked[key] = (_checked if is_state else _field)(check, state[key], below, name)
+    return checked
 
 
 def _field(check: Check, value: Any, path: Path, name: str) -> Any:
@@ -157,9 +157,9 @@ def _field(check: Check, value: Any, path: Path, name: str) -> Any:
 
 def _wrong(name: str, path: Path, expected: str, found: Any) -> Exception:
     """The error for a field that no generator has so."""
-    told = getattr(found, "shape", found)
-    told = told if isinstance(told, (str, int, float, tuple, np.generic)) else type(found)
-    return damaged(name, path, f"expected {expected}, found {str(told)[:60]}")
+    shown = getattr(found, "shape", found)
+    shown = shown if isinstance(shown, (str, int, float, tuple, np.generic)) else type(found)
+    return damaged(name, path, f"expected {expected}, found {str(shown)[:60]}")
 
 
 def _word(*words: str) -> Check:

@@ -49,8 +49,8 @@ def damaged(name: str, path: Path, what: str) -> CorruptCheckpointError:
 
 
 def _of(error: Exception, name: str, path: Path, what: str) -> CorruptCheckpointError:
-    told = f"no {error}" if isinstance(error, KeyError) else str(error)
-    return damaged(name, path, f"{what}, {told[:120] or type(error).__name__}")
+    reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+    return damaged(name, path, f"{what}, {reason[:120] or type(error).__name__}")
 
 
 class TagReader:
@@ -96,8 +96,8 @@ def _keys(data: Mapping[Any, Any]) -> list[str]:
     return sorted(key if isinstance(key, str) else type(key).__name__ for key in data) or ["dict"]
 
 
-def distinct(held: _T, items: Sized) -> _T:
+def distinct(result: _T, items: Sized) -> _T:
     """A set or dict that was made of items, which may not stand twice."""
-    if len(held) != len(items):
+    if len(result) != len(items):
         raise ValueError("an entry stands twice")
-    return held
+    return result

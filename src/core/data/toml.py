@@ -18,8 +18,8 @@ def parse_toml(text: str) -> dict[str, Any]:
         import tomllib
     else:
         import tomli as tomllib
-    found: dict[str, Any] = tomllib.loads(text)
-    return found
+    table: dict[str, Any] = tomllib.loads(text)
+    return table
 
 
 def toml_value(value: Any) -> str:

@@ -59,14 +59,14 @@ def normal_logp(mean: Any, std: Any, values: Any) -> Any:
 def bounded(x: T, low: Any, high: Any) -> T:
     """`x` between two bounds; of arrays without `clip`'s layers of Python."""
     value: Any = x
-    kept: T
+    inside: T
     if type(value) is np.ndarray:
-        kept = np.minimum(np.maximum(value, low), high)
+        inside = np.minimum(np.maximum(value, low), high)
     elif type(low) is type(high):
-        kept = value.clip(low, high)
+        inside = value.clip(low, high)
     else:  # torch takes no tensor beside a number
-        kept = value.clip(min=low).clip(max=high)
-    return kept
+        inside = value.clip(min=low).clip(max=high)
+    return inside
 
 
 def squash(x: T, low: Any, high: Any) -> T:

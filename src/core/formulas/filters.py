@@ -133,10 +133,10 @@ def centred(x: Any, mean: Any, denominator: Any, clip: float | None) -> Any:
 def _scaled(out: Array, denominator: Any, clip: float | None, x: Array) -> Array:
     """`out / denominator`, clipped, in the dtype of `x`; float64 is changed in place."""
     # Only where that neither changes what was given nor rounds differently.
-    own = out if out is not x and out.dtype == np.float64 else None
+    target = out if out is not x and out.dtype == np.float64 else None
     if denominator is not None:
-        out = np.divide(out, denominator, own)
+        out = np.divide(out, denominator, target)
     if clip:
         low, high = _bounds(clip)
-        out = out.clip(low, high, own)
+        out = out.clip(low, high, target)
     return out if out.dtype == x.dtype else out.astype(x.dtype)

@@ -25,9 +25,9 @@ def get_initializer_fn(
     """
     if name is None or callable(name):
         return name
-    found = getattr(nn.init, name, None)
-    if callable(found) and name.endswith("_") and not name.startswith("_"):
-        return found  # type: ignore[no-any-return]  # torch.nn.init has nothing else there
+    initializer = getattr(nn.init, name, None)
+    if callable(initializer) and name.endswith("_") and not name.startswith("_"):
+        return initializer  # type: ignore[no-any-return]  # torch.nn.init has nothing else there
     raise ConfigError(
         f"unknown initializer {name!r}",
         expected="a function of torch.nn.init that works in place, such as 'xavier_uniform_'",

@@ -109,7 +109,7 @@ def _flat(encoder: LeafEncoder, values: Sequence[Any]) -> Sequence[Array]:
             return values  # Joining refuses those of more axes.
         if {*map(_SHAPE, values)} != {shape}:
             raise SpaceError("values of another shape")
-        return [own.ravel() for own in values]
+        return [column.ravel() for column in values]
     _check_kind(values)
     is_number = encoder.item_shape == () and isinstance(values[0], (int, np.integer))
     if is_number and type(encoder) is OneHotEncoder and encoder.size <= _READY:

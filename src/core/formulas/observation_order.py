@@ -100,11 +100,11 @@ def _flat_keys(space: spaces.Dict, removed: Collection[str]) -> list[Any]:
 
 def keys_differ(space: spaces.Dict, value: Nest) -> SpaceError:
     """The error for an observation without the keys of its space."""
-    found = sorted(map(str, value)) if isinstance(value, Mapping) else type(value).__name__
+    keys = sorted(map(str, value)) if isinstance(value, Mapping) else type(value).__name__
     return SpaceError(
         "an observation has other keys than its space",
         expected=f"{sorted(map(str, space.spaces))}",
-        found=f"{found}",
+        found=f"{keys}",
     )
 
 
@@ -127,7 +127,7 @@ def leaves_of(
     else:
         return (encoder_of(space),), lambda value: [value]
     children = [leaves_of(part, encoder_of, dict_parts) for part in parts]
-    encoders = tuple(encoder for own, _ in children for encoder in own)
+    encoders = tuple(encoder for child, _ in children for encoder in child)
     if not any(map(_is_nested, parts)):
         return encoders, values_of
     picks = [
@@ -197,11 +197,11 @@ def sorted_split(space: spaces.Space[Any], removed: frozenset[str] = frozenset()
             raise SpaceError("observations have other numbers of parts", expected=str(space))
         columns: list[Sequence[Any]] = []
         for part, further in parts:
-            own = [*map(part, values)]
+            first_parts = [*map(part, values)]
             if further is None:
-                columns.append(own)
+                columns.append(first_parts)
             else:
-                columns += further(own)
+                columns += further(first_parts)
         return columns
 
     return split

@@ -122,8 +122,8 @@ class PolynomialSchedule(Schedule):
         self.power: Final = power
 
     def _value(self, t: Any) -> Any:
-        left = 1.0 - min(t, self.schedule_timesteps) / self.schedule_timesteps
-        return self.final_p + (self.initial_p - self.final_p) * left**self.power
+        share_left = 1.0 - min(t, self.schedule_timesteps) / self.schedule_timesteps
+        return self.final_p + (self.initial_p - self.final_p) * share_left**self.power
 
 
 class LinearSchedule(PolynomialSchedule):
@@ -176,8 +176,8 @@ def schedule_from(config: Any) -> Schedule:
     if isinstance(config, (int, float)):
         return ConstantSchedule(float(config))
     if hasattr(config, "value"):
-        found: Schedule = config
-        return found
+        schedule: Schedule = config
+        return schedule
     raise ConfigError(
         "a schedule cannot be read",
         expected="a number or a dict with a type",

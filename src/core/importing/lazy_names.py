@@ -42,7 +42,7 @@ def lazy_names(
         return value
 
     def names() -> list[str]:
-        own = {name for name in namespace if name.startswith("__")}
-        return sorted({*own, *namespace.get("__all__", ()), *homes})
+        dunders = {name for name in namespace if name.startswith("__")}
+        return sorted({*dunders, *namespace.get("__all__", ()), *homes})
 
     return fetch, names

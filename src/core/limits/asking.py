@@ -130,19 +130,19 @@ def numbers_in(space: Any) -> int:
 
 
 def _leaves(space: Any) -> Iterator[tuple[Any, int]]:
-    left = [(space, 1)]
-    while left:
-        each, times = left.pop()
+    waiting = [(space, 1)]
+    while waiting:
+        each, times = waiting.pop()
         length = getattr(each, "max_len", None)
         if length is not None and hasattr(each, "child_space"):
-            left.append((each.child_space, times * int(length)))
+            waiting.append((each.child_space, times * int(length)))
             continue
         inside = getattr(each, "spaces", None)
         if inside is None:
             yield each, times
         else:
             parts = inside.values() if isinstance(inside, Mapping) else inside
-            left.extend((part, times) for part in parts)
+            waiting.extend((part, times) for part in parts)
 
 
 def _kind(space: Any) -> str:

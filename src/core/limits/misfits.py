@@ -11,8 +11,8 @@ Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
 
 
 def shape_misfit(
-    own: Shapes,
-    held: Shapes,
+    expected_shapes: Shapes,
+    saved_shapes: Shapes,
     what: str,
     settings: Mapping[str, Any],
     kind: type[WeightsError] = WeightsError,
@@ -20,8 +20,8 @@ def shape_misfit(
     """The error for the first weight that has another shape than the settings ask for.
 
     Args:
-        own: Names and shapes that the settings ask for.
-        held: Those of the weights that are there.
+        expected_shapes: Names and shapes that the settings ask for.
+        saved_shapes: Those of the weights that are there.
         what: What has the settings, for the message.
         settings: Settings and spaces by name.
         kind: The error's class.
@@ -30,16 +30,16 @@ def shape_misfit(
         >>> print(shape_misfit({"w": (9, 2)}, {"w": (5, 2)}, "a net", {"hiddens": [9]}).expected)
         (9, 2), as hiddens=[9] says
     """
-    for name, asked in own.items():
-        found = held.get(name)
-        if found is not None and tuple(found) != tuple(asked):
-            blamed = named(_that_ask_for(asked, found, settings), settings)
+    for name, expected_shape in expected_shapes.items():
+        saved_shape = saved_shapes.get(name)
+        if saved_shape is not None and tuple(saved_shape) != tuple(expected_shape):
+            blamed = named(_that_ask_for(expected_shape, saved_shape, settings), settings)
             says = f"as {blamed} says" if blamed else "as its settings and spaces say"
             return kind(
                 f"the settings of {what} and its weights disagree: {name!r} has another shape "
                 "(size mismatch)",
-                expected=f"{tuple(asked)}, {says}",
-                found=f"weights of shape {tuple(found)}",
+                expected=f"{tuple(expected_shape)}, {says}",
+                found=f"weights of shape {tuple(saved_shape)}",
                 hint="give the model settings it was trained with, in place of the file's.",
                 weight=name,
             )
@@ -65,12 +65,12 @@ def named(names: Iterable[str], settings: Mapping[str, Any]) -> str:
 
 
 def _that_ask_for(
-    asked: tuple[int, ...], found: tuple[int, ...], settings: Mapping[str, Any]
+    expected_shape: tuple[int, ...], saved_shape: tuple[int, ...], settings: Mapping[str, Any]
 ) -> list[str]:
-    sizes = set(asked) - set(found)
+    sizes = set(expected_shape) - set(saved_shape)
     # The gates of an LSTM lie in one weight, as means and deviations of actions do.
-    wanted = {size // parts for size in sizes for parts in (1, 2, 3, 4) if size % parts == 0}
-    return [name for name, value in settings.items() if wanted & _whole_numbers(value)]
+    sizes_asked = {size // parts for size in sizes for parts in (1, 2, 3, 4) if size % parts == 0}
+    return [name for name, value in settings.items() if sizes_asked & _whole_numbers(value)]
 
 
 def _whole_numbers(value: Any) -> set[int]:

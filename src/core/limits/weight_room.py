@@ -63,8 +63,8 @@ class WeightRoom(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch h
         named = kwargs or {}
         places = _places(func)
         if places:
-            given = [args[at] if at < len(args) else named.get(name) for name, at in places]
-            self._take(_shape(places[0][0], given))
+            sizes = [args[at] if at < len(args) else named.get(name) for name, at in places]
+            self._take(_shape(places[0][0], sizes))
         return func(*args, **named)
 
     def _take(self, shape: list[int]) -> None:
@@ -100,9 +100,9 @@ def _places(func: Any) -> tuple[tuple[str, int], ...]:
     return tuple((name, names.index(name)) for name in _PRODUCTS if name in names)
 
 
-def _shape(name: str, given: list[Any]) -> list[int]:
+def _shape(name: str, arguments: list[Any]) -> list[int]:
     sizes: list[int] = []
-    for each in given:
-        found = each if isinstance(each, (list, tuple)) else [each]
-        sizes += [abs(int(size)) for size in found if size is not None]
+    for each in arguments:
+        dims = each if isinstance(each, (list, tuple)) else [each]
+        sizes += [abs(int(size)) for size in dims if size is not None]
     return sizes * 2 if name == "n" and len(sizes) == 1 else sizes

@@ -180,7 +180,7 @@ _OTHER_NAMES: Final = {
 }
 
 
-def activation_name(given: Any) -> str:
+def activation_name(name: Any) -> str:
     """The name in `ACTIVATIONS` for what somebody calls an activation, torch's class names too.
 
     Raises:
@@ -190,7 +190,7 @@ def activation_name(given: Any) -> str:
         >>> activation_name("LeakyReLU"), activation_name("swish"), activation_name(None)
         ('leaky_relu', 'silu', 'linear')
     """
-    bare = "linear" if given is None else given.strip().lower() if isinstance(given, str) else ""
+    bare = "linear" if name is None else name.strip().lower() if isinstance(name, str) else ""
     bare = _OTHER_NAMES.get(bare, bare)
     if bare in ACTIVATIONS:
         return bare
@@ -198,6 +198,6 @@ def activation_name(given: Any) -> str:
     raise ConfigError(
         "unknown activation",
         expected=f"one of {', '.join(ACTIVATIONS)}",
-        found=repr(given)[:80],
+        found=repr(name)[:80],
         hint=f"did you mean {near[0]!r}?" if near else "",
     )

@@ -18,24 +18,24 @@ Compute = Callable[[list[Any]], Float32]
 
 def convolution(step: Step, weights: Weights) -> Compute:
     """A convolution as one product over all places of its window."""
-    given, weight, bias = step.settings, weights["weight"], weights.get("bias")
-    if given["is_keras"]:
+    settings, weight, bias = step.settings, weights["weight"], weights.get("bias")
+    if settings["is_keras"]:
         weight = np.moveaxis(weight, (-1, -2), (0, 1))
-    groups, sides = given["groups"], weight.shape[2:]
+    groups, sides = settings["groups"], weight.shape[2:]
     # One column an output channel, and a row for each number under the window.
     kernels = [
         np.ascontiguousarray(part.reshape(len(part), -1).T) for part in np.split(weight, groups)
     ]
 
-    def compute(seen: list[Any]) -> Float32:
-        image = _first(joined(seen), given["is_last"])
-        windows = _windows(_padded(image, given["padding"], 0.0), sides, given)
+    def compute(inputs: list[Any]) -> Float32:
+        image = _first(joined(inputs), settings["is_last"])
+        windows = _windows(_padded(image, settings["padding"], 0.0), sides, settings)
         axes = windows.ndim - 2
         places = tuple(range(2, 2 + axes // 2))
         rows = np.transpose(windows, (0, *places, 1, *range(2 + axes // 2, 2 + axes)))
         parts = np.split(rows, groups, axis=1 + len(places))
         shape = rows.shape[: 1 + len(places)]
-        found = np.concatenate(
+        outputs = np.concatenate(
             [
                 np.matmul(np.ascontiguousarray(part).reshape(*shape, -1), kernel)
                 for part, kernel in zip(parts, kernels, strict=True)
@@ -43,24 +43,24 @@ def convolution(step: Step, weights: Weights) -> Compute:
             -1,
         )
         if bias is not None:
-            found += bias
-        return found if given["is_last"] else np.ascontiguousarray(np.moveaxis(found, -1, 1))
+            outputs += bias
+        return outputs if settings["is_last"] else np.ascontiguousarray(np.moveaxis(outputs, -1, 1))
 
     return compute
 
 
 def pool(step: Step, weights: Weights) -> Compute:
     """The largest or the mean number under each place of a window."""
-    given = step.settings
+    settings = step.settings
     is_max = step.layer.value == "max"
 
-    def compute(seen: list[Any]) -> Float32:
-        image = _first(joined(seen), given["is_last"])
-        padded = _padded(image, given["padding"], LOWEST if is_max else 0.0)
-        windows = _windows(padded, given["sides"], given)
-        axes = tuple(range(-len(given["sides"]), 0))
-        found: Float32 = windows.max(axes) if is_max else windows.mean(axes, dtype=np.float32)
-        return np.moveaxis(found, 1, -1).copy() if given["is_last"] else found
+    def compute(inputs: list[Any]) -> Float32:
+        image = _first(joined(inputs), settings["is_last"])
+        padded = _padded(image, settings["padding"], LOWEST if is_max else 0.0)
+        windows = _windows(padded, settings["sides"], settings)
+        axes = tuple(range(-len(settings["sides"]), 0))
+        outputs: Float32 = windows.max(axes) if is_max else windows.mean(axes, dtype=np.float32)
+        return np.moveaxis(outputs, 1, -1).copy() if settings["is_last"] else outputs
 
     return compute
 
@@ -75,11 +75,11 @@ def _padded(image: Any, padding: Sequence[tuple[int, int]], filler: Any) -> Any:
     return np.pad(image, [(0, 0), (0, 0), *padding], constant_values=filler)
 
 
-def _windows(image: Any, sides: Sequence[int], given: Mapping[str, Any]) -> Any:
+def _windows(image: Any, sides: Sequence[int], settings: Mapping[str, Any]) -> Any:
     """Every place of the window: `(B, channels, *places, *sides)`, a view."""
-    gaps, axes = given["dilation"], tuple(range(2, image.ndim))
+    gaps, axes = settings["dilation"], tuple(range(2, image.ndim))
     spread = [gap * (side - 1) + 1 for gap, side in zip(gaps, sides, strict=True)]
     windows = sliding_window_view(image, spread, axes)
-    steps = [slice(None, None, step) for step in given["stride"]]
+    steps = [slice(None, None, step) for step in settings["stride"]]
     inside = [slice(None, None, gap) for gap in gaps]
     return windows[tuple([slice(None), slice(None), *steps, *inside])]

@@ -20,16 +20,16 @@ Recur = Callable[[list[Any], Sequence[Any], int], tuple[Float32, list[Float32]]]
 """From what goes in, states and the number of sequences to what comes out and the next states."""
 
 
-def _copied(seen: list[Any]) -> Float32:
+def _copied(inputs: list[Any]) -> Float32:
     """What goes in, as an array of its own: activations write in place."""
-    return np.array(seen[0]) if len(seen) == 1 else np.concatenate(seen, -1)
+    return np.array(inputs[0]) if len(inputs) == 1 else np.concatenate(inputs, -1)
 
 
 def _activation(step: Step, weights: Weights) -> Compute:
     act = ACTIVATIONS[step.layer.value]
 
-    def compute(seen: list[Any]) -> Float32:
-        values = _copied(seen)
+    def compute(inputs: list[Any]) -> Float32:
+        values = _copied(inputs)
         if act is not None:
             act(values)
         return values
@@ -41,8 +41,8 @@ def _dense(step: Step, weights: Weights) -> Compute:
     weight = weights["weight"] if step.settings["is_turned"] else weights["weight"].T
     kernel, bias = np.ascontiguousarray(weight), weights.get("bias")
 
-    def compute(seen: list[Any]) -> Float32:
-        sums: Float32 = np.matmul(joined(seen), kernel)
+    def compute(inputs: list[Any]) -> Float32:
+        sums: Float32 = np.matmul(joined(inputs), kernel)
         if bias is not None:
             sums += bias
         return sums
@@ -55,8 +55,8 @@ def _layer_norm(step: Step, weights: Weights) -> Compute:
     axes = tuple(range(-step.settings["axes"], 0))
     epsilon = np.float32(step.settings["epsilon"])
 
-    def compute(seen: list[Any]) -> Float32:
-        values = _copied(seen)
+    def compute(inputs: list[Any]) -> Float32:
+        values = _copied(inputs)
         values -= values.mean(axes, keepdims=True)
         values /= np.sqrt((values * values).mean(axes, keepdims=True) + epsilon)
         values *= weight
@@ -83,9 +83,9 @@ def _expected(step: Step, weights: Weights) -> Compute:
 def _squash(step: Step, weights: Weights) -> Compute:
     low, half = weights["low_action"], weights["action_range"] * HALF
 
-    def compute(seen: list[Any]) -> Float32:
+    def compute(inputs: list[Any]) -> Float32:
         # By way of tanh: sigmoid(2x) without an overflow to silence.
-        bent: Float32 = np.tanh(joined(seen))
+        bent: Float32 = np.tanh(joined(inputs))
         bent += ONE
         bent *= half
         bent += low
@@ -107,22 +107,22 @@ def _lstm(step: Step, weights: Weights) -> Recur:
     single = layers[0] if len(layers) == 1 else None
 
     def recur(
-        seen: list[Any], state: Sequence[Any], sequences: int
+        inputs: list[Any], state: Sequence[Any], sequences: int
     ) -> tuple[Float32, list[Float32]]:
-        rows = len(seen[0])
+        rows = len(inputs[0])
         if single is not None and rows == sequences:
             h, c = state
-            after = [*single.step(seen, np.asarray(h, np.float32), np.asarray(c, np.float32))]
+            after = [*single.step(inputs, np.asarray(h, np.float32), np.asarray(c, np.float32))]
             return after[0], after
         after, parts = [], iter(state)
         if rows == sequences:  # one step of each
             for layer in layers:
                 h, c = np.asarray(next(parts), np.float32), np.asarray(next(parts), np.float32)
-                h, c = layer.step(seen, h, c)
-                seen = [h]
+                h, c = layer.step(inputs, h, c)
+                inputs = [h]
                 after += (h, c)
             return h, after
-        x: Any = _sequences(joined(seen), sequences)
+        x: Any = _sequences(joined(inputs), sequences)
         for layer in layers:
             h, c = np.asarray(next(parts), np.float32), np.asarray(next(parts), np.float32)
             x, h, c = layer.sequence(x, h, c)
@@ -136,11 +136,11 @@ def _gru(step: Step, weights: Weights) -> Recur:
     cells = step.settings["cells"]
 
     def recur(
-        seen: list[Any], state: Sequence[Any], sequences: int
+        inputs: list[Any], state: Sequence[Any], sequences: int
     ) -> tuple[Float32, list[Float32]]:
         after: list[Float32] = []
-        rows = len(seen[0])
-        x: Any = _sequences(joined(seen), sequences)
+        rows = len(inputs[0])
+        x: Any = _sequences(joined(inputs), sequences)
         for index in range(step.settings["layers"]):
             h = np.asarray(state[index], np.float32)
             wide, high = (weights[f"{part}_l{index}"].T for part in ("weight_ih", "weight_hh"))

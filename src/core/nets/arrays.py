@@ -60,16 +60,16 @@ class _Run:
         if len(self.gives) == 1:
             name = self.gives[0][0]
 
-            def alone(known: Known) -> None:
-                known[name] = stack(known[source])
+            def alone(values: Known) -> None:
+                values[name] = stack(values[source])
 
             return alone
         parts = _parts(self.gives)
 
-        def together(known: Known) -> None:
-            outputs = stack(known[source])
+        def together(values: Known) -> None:
+            outputs = stack(values[source])
             for name, part in parts:
-                known[name] = outputs[..., part]
+                values[name] = outputs[..., part]
 
         return together
 
@@ -136,18 +136,18 @@ class ArrayNetwork:
                 hint="pass the initial state at an episode's start, then what came out last.",
             )
         after: list[Float32] = []
-        known: Known = {}
+        values: Known = {}
         if self._states:
-            known = {_STATE: state, _SEQUENCES: sequences, _AFTER: after}
+            values = {_STATE: state, _SEQUENCES: sequences, _AFTER: after}
         for name, shape in self._inputs:
             x = np.asarray(inputs[name], np.float32)
-            known[name] = x if x.shape[1:] == shape else shaped(name, x, shape)
+            values[name] = x if x.shape[1:] == shape else shaped(name, x, shape)
         for compute in self._computes:
-            compute(known)
+            compute(values)
         if self._value is None:
-            return known[self._acting], None, after
-        value = known[self._value]
-        return known[self._acting], value[:, 0] if value.ndim == 2 else value.reshape(-1), after
+            return values[self._acting], None, after
+        value = values[self._value]
+        return values[self._acting], value[:, 0] if value.ndim == 2 else value.reshape(-1), after
 
     def from_rows(self) -> Callable[[Any], tuple[Any, Any]] | None:
         """What gives the actions' inputs and the value for rows of float32 observations.
@@ -155,9 +155,15 @@ class ArrayNetwork:
         None where the network does not begin with dense layers, or sees more than observations.
         """
         first, *behind = self._runs
-        seen = {name for run in behind for name in run.reads} & set(self.bound.inputs)
+        read_later = {name for run in behind for name in run.reads} & set(self.bound.inputs)
         shape = self.bound.inputs.get("obs", ())
-        if not first.layers or first.reads != ("obs",) or seen or self._states or len(shape) != 1:
+        if (
+            not first.layers
+            or first.reads != ("obs",)
+            or read_later
+            or self._states
+            or len(shape) != 1
+        ):
             return None
         stack, parts = Stack(first.layers), _parts(first.gives)
         acting, value, computes = self._acting, self._value, [run.ready() for run in behind]
@@ -166,18 +172,18 @@ class ArrayNetwork:
             is_whole = len(parts) == 1
 
             def dense(x: Any) -> tuple[Any, Any]:
-                found = stack(x if x.shape[1:] == shape else shaped("obs", x, shape))
-                inputs = found if is_whole else found[:, place]
-                return inputs, None if at is None else found[:, at]
+                outputs = stack(x if x.shape[1:] == shape else shaped("obs", x, shape))
+                inputs = outputs if is_whole else outputs[:, place]
+                return inputs, None if at is None else outputs[:, at]
 
             return dense
 
         def whole(x: Any) -> tuple[Any, Any]:
-            found = stack(x if x.shape[1:] == shape else shaped("obs", x, shape))
-            known: Known = {name: found[:, part] for name, part in parts}
+            outputs = stack(x if x.shape[1:] == shape else shaped("obs", x, shape))
+            values: Known = {name: outputs[:, part] for name, part in parts}
             for compute in computes:
-                compute(known)
-            return known[acting], None if value is None else known[value][:, 0]
+                compute(values)
+            return values[acting], None if value is None else values[value][:, 0]
 
         return whole
 
@@ -189,9 +195,9 @@ class ArrayNetwork:
             there is something; None where anything else sees the observation, or has a state.
         """
         first, *behind = _joined(self._each, {self._acting})
-        seen = {name for run in behind for name in run.reads} & set(self.bound.inputs)
+        read_later = {name for run in behind for name in run.reads} & set(self.bound.inputs)
         is_dense = bool(first.layers) and first.reads == ("obs",) and not self.bound.states
-        if not is_dense or seen or len(self.bound.inputs["obs"]) != 1:
+        if not is_dense or read_later or len(self.bound.inputs["obs"]) != 1:
             return None
         return quickest(first.layers), _finish(first, behind, self._acting)
 
@@ -203,10 +209,10 @@ def _finish(first: _Run, behind: Sequence[_Run], name: str) -> Finish | None:
     parts, computes = _parts(first.gives), [run.ready() for run in behind]
 
     def finish(outputs: Any) -> Any:
-        known: Known = {part: outputs[..., place] for part, place in parts}
+        values: Known = {part: outputs[..., place] for part, place in parts}
         for compute in computes:
-            compute(known)
-        return known[name]
+            compute(values)
+        return values[name]
 
     return finish
 
@@ -277,14 +283,14 @@ def _computed(step: Step, weights: Mapping[str, Float32], states: int) -> Callab
 
         reads, first, is_only = step.inputs, step.state, count == states
 
-        def advance(known: Known) -> None:
-            seen, state = [known[source] for source in reads], known[_STATE]
+        def advance(values: Known) -> None:
+            inputs, state = [values[source] for source in reads], values[_STATE]
             before = state if is_only else state[first : first + count]
-            outputs, after = recur(seen, before, known[_SEQUENCES] or len(seen[0]))
-            known[_AFTER] += after
+            outputs, after = recur(inputs, before, values[_SEQUENCES] or len(inputs[0]))
+            values[_AFTER] += after
             if act is not None:
                 act(outputs)
-            known[name] = outputs
+            values[name] = outputs
 
         return advance
     compute = layer_of(step, weights)
@@ -292,39 +298,39 @@ def _computed(step: Step, weights: Mapping[str, Float32], states: int) -> Callab
         source, other = step.inputs[0], step.inputs[-1]
         if len(step.inputs) == 1:
 
-            def of_one(known: Known) -> None:
-                known[name] = compute([known[source]])
+            def of_one(values: Known) -> None:
+                values[name] = compute([values[source]])
 
             return of_one
 
-        def of_two(known: Known) -> None:
-            known[name] = compute([known[source], known[other]])
+        def of_two(values: Known) -> None:
+            values[name] = compute([values[source], values[other]])
 
         return of_two
 
-    def run(known: Known) -> None:
-        seen = [known[source] for source in step.inputs]
-        outputs = compute(seen) if seen else np.repeat(compute([])[None], _rows(known), 0)
+    def run(values: Known) -> None:
+        inputs = [values[source] for source in step.inputs]
+        outputs = compute(inputs) if inputs else np.repeat(compute([])[None], _rows(values), 0)
         if act is not None:
             outputs = np.array(outputs) if layer.kind in FORMULAS else outputs  # perhaps a view
             act(outputs)
-        known[name] = outputs
+        values[name] = outputs
 
     return run
 
 
-def _rows(known: Known) -> int:
-    return next((len(part) for name, part in known.items() if isinstance(name, str)), 1)
+def _rows(values: Known) -> int:
+    return next((len(part) for name, part in values.items() if isinstance(name, str)), 1)
 
 
-def _joined(runs: Sequence[_Run], wanted: Collection[str]) -> list[_Run]:
+def _joined(runs: Sequence[_Run], ends: Collection[str]) -> list[_Run]:
     """Those that lead to what is wanted, or carry a state, with dense layers put together."""
-    needed, kept = set(wanted), list[_Run]()
+    needed, chain = set(ends), list[_Run]()
     for run in reversed(runs):
         if run.gives[0][0] in needed or run.kind in RECURRENT:
-            kept.insert(0, run)
+            chain.insert(0, run)
             needed.update(run.reads)
-    chained = _chained(_with_constants(kept, wanted), wanted)
+    chained = _chained(_with_constants(chain, ends), ends)
     pairs = [
         (i, j)
         for i, one in enumerate(chained)
@@ -337,23 +343,23 @@ def _joined(runs: Sequence[_Run], wanted: Collection[str]) -> list[_Run]:
     one, other = chained[i], chained[j]
     both = beside(Stack(one.layers), Stack(other.layers))
     if both is not None:
-        put = [_Run(one.reads, gives, None, both.layers)]
+        replaced = [_Run(one.reads, gives, None, both.layers)]
     else:
         both = entrance(Stack(one.layers), Stack(other.layers))
         if both is None:
             return chained
         # Inner names that no layer has.
         inner = tuple((f"{run.gives[0][0]}\0", run.layers[0].bias.size) for run in (one, other))
-        put = [_Run(one.reads, inner, None, both.layers)]
-        put += [
+        replaced = [_Run(one.reads, inner, None, both.layers)]
+        replaced += [
             _Run((name,), run.gives, None, run.layers[1:])
             for (name, _), run in zip(inner, (one, other), strict=True)
         ]
     rest = [run for place, run in enumerate(chained) if place not in (i, j)]
-    return _chained([*rest[:i], *put, *rest[i:]], wanted)
+    return _chained([*rest[:i], *replaced, *rest[i:]], ends)
 
 
-def _chained(runs: list[_Run], wanted: Collection[str]) -> list[_Run]:
+def _chained(runs: list[_Run], ends: Collection[str]) -> list[_Run]:
     """Dense layers that nothing but the next ones read, as one run with those."""
     readers, chains = _readers(runs), list[_Run]()
     places: dict[str, int] = {}  # of those found, by the first name that each gives
@@ -362,7 +368,7 @@ def _chained(runs: list[_Run], wanted: Collection[str]) -> list[_Run]:
         place = places.get(source)
         before = None if place is None else chains[place]
         joins = before is not None and bool(before.layers) and len(before.gives) == 1
-        if before is None or place is None or not joins or source in wanted or readers[source] > 1:
+        if before is None or place is None or not joins or source in ends or readers[source] > 1:
             place = len(chains)
             chains.append(run)
         else:
@@ -372,25 +378,25 @@ def _chained(runs: list[_Run], wanted: Collection[str]) -> list[_Run]:
     return chains
 
 
-def _with_constants(runs: Sequence[_Run], wanted: Collection[str]) -> list[_Run]:
+def _with_constants(runs: Sequence[_Run], ends: Collection[str]) -> list[_Run]:
     """Parameters beside the outputs of a dense layer as outputs of it that nothing reaches."""
-    found = list(runs)
+    merged = list(runs)
     if not any(run.kind == "flatten" for run in runs):
-        return found
-    known, readers = {run.gives[0][0]: run for run in runs}, _readers(runs)
+        return merged
+    makers, readers = {run.gives[0][0]: run for run in runs}, _readers(runs)
     for run in runs:
-        parts = [known.get(name) for name in run.reads] if run.kind == "flatten" else []
+        parts = [makers.get(name) for name in run.reads] if run.kind == "flatten" else []
         one, other = parts if len(parts) == 2 else (None, None)
         if not one or not other or not one.layers or other.constant is None:
             continue
         (layer,), free = one.layers, other.constant.reshape(-1)
-        is_own = layer.act is None and not {one.gives[0][0], other.gives[0][0]} & set(wanted)
+        is_own = layer.act is None and not {one.gives[0][0], other.gives[0][0]} & set(ends)
         if is_own and all(readers[name] == 1 for name in run.reads):
             weight = np.pad(layer.weight, [(0, 0), (0, free.size)])
-            whole = Dense(weight, np.concatenate([layer.bias, free]))
-            found[found.index(run)] = _Run(one.reads, run.gives, None, (whole,))
-            found = [each for each in found if each is not one and each is not other]
-    return found
+            widened = Dense(weight, np.concatenate([layer.bias, free]))
+            merged[merged.index(run)] = _Run(one.reads, run.gives, None, (widened,))
+            merged = [each for each in merged if each is not one and each is not other]
+    return merged
 
 
 def _readers(runs: Sequence[_Run]) -> Mapping[str, int]:

@@ -92,33 +92,33 @@ def bind(
         SpaceError: What it sees or gives does not fit the spaces.
         ConfigError: A setting cannot be.
     """
-    held = {
+    weight_shapes = {
         name: shape if type(shape) is tuple else tuple(int(size) for size in shape)
         for name, shape in shapes.items()
     }
-    binder = _Binder(held, {name: tuple(shape) for name, shape in inputs.items()})
+    binder = _Binder(weight_shapes, {name: tuple(shape) for name, shape in inputs.items()})
     for layer in network.layers:
         binder.add(layer)
-    left = [name for name in held if name not in binder.used]
-    left = [name for name in left if not _is_unused(name, network.unused)]
-    if left:
+    unused = [name for name in weight_shapes if name not in binder.used]
+    unused = [name for name in unused if not _is_unused(name, network.unused)]
+    if unused:
         raise WeightsError(
-            f"the network has no place for {len(left)} of the weights",
+            f"the network has no place for {len(unused)} of the weights",
             expected="each in a layer, or listed in `unused`",
-            found=", ".join(f"{name} {held[name]}" for name in left[:12])
-            + (" ..." if len(left) > 12 else ""),
-            hint=f"what acting does not need: unused = {_toml_list(left)}.",
-            unexpected=left,
+            found=", ".join(f"{name} {weight_shapes[name]}" for name in unused[:12])
+            + (" ..." if len(unused) > 12 else ""),
+            hint=f"what acting does not need: unused = {_toml_list(unused)}.",
+            unexpected=unused,
         )
-    _check_patterns(network.unused, held, binder.used)
+    _check_patterns(network.unused, weight_shapes, binder.used)
     for what, name in network.outputs.items():
         size = math.prod(binder.known[name])
-        wanted = 1 if what == "value" else (outputs or {}).get(what, size)
-        if size != wanted or (what != "value" and len(binder.known[name]) != 1):
+        expected_size = 1 if what == "value" else (outputs or {}).get(what, size)
+        if size != expected_size or (what != "value" and len(binder.known[name]) != 1):
             raise SpaceError(
                 f"the output {what!r} of the network, its layer {name!r},"
                 + (" has another size than the actions need" if what != "value" else ""),
-                expected=f"{wanted} numbers",
+                expected=f"{expected_size} numbers",
                 found=f"shape {binder.known[name]}",
                 layer=name,
             )
@@ -128,7 +128,7 @@ def bind(
         {name: binder.inputs[name] for name in network.inputs},
         tuple(binder.states),
         frozenset(binder.used),
-        held,
+        weight_shapes,
     )
 
 
@@ -153,11 +153,11 @@ class _Binder:
     def add(self, layer: Layer) -> None:
         """Bind one layer to those before it."""
         names = sources(layer)
-        seen = [self._shape_of(layer, name) for name in names]
-        shape, weights, settings = LAYER_SHAPES[layer.kind](self.shapes, layer, seen)
+        input_shapes = [self._shape_of(layer, name) for name in names]
+        shape, weights, settings = LAYER_SHAPES[layer.kind](self.shapes, layer, input_shapes)
         size = math.prod(shape)
         if size < 1:
-            misfit(layer, "numbers to come out", f"shape {shape} from {seen[0]}")
+            misfit(layer, "numbers to come out", f"shape {shape} from {input_shapes[0]}")
         self.room -= _ROW_BYTES * size
         if self.room < 0:
             raise ConfigError(
@@ -195,12 +195,12 @@ def _is_unused(name: str, patterns: Sequence[str]) -> bool:
 def _check_patterns(patterns: Sequence[str], shapes: Mapping[str, Shape], used: set[str]) -> None:
     for pattern in patterns:
         names = [name for name in shapes if _is_unused(name, (pattern,))]
-        taken = [name for name in names if name in used]
-        if taken or not names:
+        matched = [name for name in names if name in used]
+        if matched or not names:
             raise WeightsError(
                 f"the unused weights {pattern!r} of the network",
                 expected="weights that are there and no layer uses",
-                found=f"{taken[0]!r} in a layer" if taken else "no weight of that name",
+                found=f"{matched[0]!r} in a layer" if matched else "no weight of that name",
             )
 
 

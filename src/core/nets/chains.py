@@ -110,13 +110,13 @@ class Search:
             sources += [((end,), 1.0 if start.ends else 0.0) for end in fresh]
         for source, cost in sources:
             is_new = bool(start.ends) and len(source) == 1 and source[0] != start.ends[-1]
-            kept = start.ends if is_new else start.ends[:-1] if len(source) == 1 else ()
+            earlier_ends = start.ends if is_new else start.ends[:-1] if len(source) == 1 else ()
             for run, layers, ends, more in self._accepted(unit, tail, source, units):
                 yield (
                     run,
                     Chain(
                         (*start.layers, *layers),
-                        (*kept, ends[-1]),
+                        (*earlier_ends, ends[-1]),
                         (*start.nodes, *ends),
                         start.cost + cost + more,
                     ),
@@ -127,24 +127,24 @@ class Search:
     ) -> Iterator[tuple[list[Unit], list[dict[str, Any]], list[End], float]]:
         """Layers that let a unit take a source, with what comes out; none where it cannot."""
         names = [end.name for end in source]
-        given: Any = names[0] if len(names) == 1 else names
+        input_name: Any = names[0] if len(names) == 1 else names
         shape = source[0].shape
         joined: list[dict[str, Any]] = []
         if len(source) > 1:
             shape = (sum(math.prod(end.shape) for end in source),)
             if any(len(end.shape) != 1 for end in source):
-                given = f"{unit.prefix}_in"
-                joined = [{"flatten": True, "input": names, "name": given}]
-                names = [given]
+                input_name = f"{unit.prefix}_in"
+                joined = [{"flatten": True, "input": names, "name": input_name}]
+                names = [input_name]
         if unit.kind == "convolution":
             if len(source) == 1:
                 yield from self._images(tail, source[0], units)
             return
-        layer: dict[str, Any] = {unit.kind: unit.prefix, "input": given}
+        layer: dict[str, Any] = {unit.kind: unit.prefix, "input": input_name}
         if unit.kind in ("dense", "lstm", "gru"):
             if len(shape) > 1 and math.prod(shape) == unit.ins:
                 flat = f"{unit.prefix}_in"
-                before = {"flatten": True, "input": given, "name": flat}
+                before = {"flatten": True, "input": input_name, "name": flat}
                 layer["input"] = flat
                 yield [unit], [before, layer], [End(unit.prefix, (unit.outs,))], 0.0
             elif shape == (unit.ins,):
@@ -246,5 +246,5 @@ def _run_of(tail: Sequence[Unit]) -> list[Unit]:
 
 
 def _inputs(layer: Mapping[str, Any]) -> list[str]:
-    given = layer.get("input", [])
-    return [given] if isinstance(given, str) else list(given)
+    names = layer.get("input", [])
+    return [names] if isinstance(names, str) else list(names)

@@ -98,22 +98,22 @@ def network_of(data: Any) -> Network:
             "the description of a network", expected="a mapping", found=type(data).__name__
         )
     _check_keys("the description of a network", data, _TOP)
-    held = data.get("layers")
-    if not isinstance(held, Sequence) or isinstance(held, str) or not held:
+    layers_data = data.get("layers")
+    if not isinstance(layers_data, Sequence) or isinstance(layers_data, str) or not layers_data:
         raise ConfigError(
             "the description of a network has no layers",
             expected="a list `layers`, one table each",
-            found=type(held).__name__ if held is not None else "none",
+            found=type(layers_data).__name__ if layers_data is not None else "none",
             hint="`inspect --write-model FILE.toml` writes one to start from.",
         )
-    if len(held) > BOUNDS["layers"].most:
+    if len(layers_data) > BOUNDS["layers"].most:
         raise ConfigError(
             "the description of a network",
             expected=f"at most {BOUNDS['layers'].most:,} layers",
-            found=f"{len(held):,}",
+            found=f"{len(layers_data):,}",
         )
     layers: list[Layer] = []
-    for index, each in enumerate(held):
+    for index, each in enumerate(layers_data):
         layers.append(_layer(index, each, layers))
     outputs = _outputs(data.get("outputs"), {layer.name for layer in layers})
     return Network(tuple(layers), outputs, _patterns(data.get("unused")), _shapes(data))
@@ -141,9 +141,13 @@ def _layer(index: int, data: Any, before: Sequence[Layer]) -> Layer:
     else:
         kinds = [key for key in kinds if key != "activation"]
         if len(kinds) != 1:
-            known = [*KINDS, *_BESIDE, *(name for kind in KINDS.values() for name in kind.settings)]
+            allowed = [
+                *KINDS,
+                *_BESIDE,
+                *(name for kind in KINDS.values() for name in kind.settings),
+            ]
             near = [
-                each for key in data if key not in known for each in near_names(str(key), KINDS)
+                each for key in data if key not in allowed for each in near_names(str(key), KINDS)
             ]
             raise ConfigError(
                 f"{where} must be of one kind",
@@ -172,13 +176,13 @@ def _layer(index: int, data: Any, before: Sequence[Layer]) -> Layer:
         settings,
         _weights(where, rules.parts, data.get("weights")),
     )
-    given = {each.name for each in before}
+    earlier = {each.name for each in before}
     for source in sources(layer):
-        if source not in given and not is_input(source):
-            near = near_names(source, [*given, *INPUTS])
+        if source not in earlier and not is_input(source):
+            near = near_names(source, [*earlier, *INPUTS])
             raise ConfigError(
                 f"{where} ({name!r}) reads what no layer before it gives",
-                expected=f"one of {', '.join([*INPUTS, *given][:20])}",
+                expected=f"one of {', '.join([*INPUTS, *earlier][:20])}",
                 found=repr(source)[:200],
                 hint=f"did you mean {near[0]!r}?" if near else "layers stand in the order of use.",
             )
@@ -188,8 +192,8 @@ def _layer(index: int, data: Any, before: Sequence[Layer]) -> Layer:
 def _name(
     where: str, kind: str, index: int, value: Any, data: Mapping[str, Any], before: Sequence[Layer]
 ) -> str:
-    own = isinstance(value, str) and kind not in ("activation", "mask", "pool")
-    name = data.get("name", value if own else f"{kind}_{index + 1}")
+    is_named = isinstance(value, str) and kind not in ("activation", "mask", "pool")
+    name = data.get("name", value if is_named else f"{kind}_{index + 1}")
     if not isinstance(name, str) or not name or is_input(name):
         raise ConfigError(
             f"the name of {where}", expected="a text that is no input's", found=repr(name)[:200]
@@ -211,68 +215,72 @@ def _inputs(
         if "input" in data:
             raise ConfigError(f"{where} takes no input", found=f"{kind} with an input")
         return ()
-    given = data.get("input", before[-1].name if before else "obs")
-    names = [given] if isinstance(given, str) else given
+    names_data = data.get("input", before[-1].name if before else "obs")
+    names = [names_data] if isinstance(names_data, str) else names_data
     is_list = isinstance(names, Sequence) and 0 < len(names) <= 32
     if not is_list or not all(isinstance(each, str) for each in names):
         raise ConfigError(
-            f"the input of {where}", expected="a name, or a list of names", found=repr(given)[:200]
+            f"the input of {where}",
+            expected="a name, or a list of names",
+            found=repr(names_data)[:200],
         )
     return tuple(names)
 
 
-def _weights(where: str, parts: Sequence[str], given: Any) -> dict[str, str]:
-    if given is None:
+def _weights(where: str, parts: Sequence[str], names: Any) -> dict[str, str]:
+    if names is None:
         return {}
-    if not isinstance(given, Mapping) or not all(isinstance(each, str) for each in given.values()):
+    if not isinstance(names, Mapping) or not all(isinstance(each, str) for each in names.values()):
         raise ConfigError(
             f"the weights of {where}",
             expected="names of weights by part",
-            found=repr(given)[:200],
+            found=repr(names)[:200],
         )
-    _check_keys(f"the weights of {where}", given, parts)
-    return dict(given)
+    _check_keys(f"the weights of {where}", names, parts)
+    return dict(names)
 
 
-def _outputs(given: Any, known: set[str]) -> dict[str, str]:
-    if not isinstance(given, Mapping) or not given:
+def _outputs(outputs: Any, layer_names: set[str]) -> dict[str, str]:
+    if not isinstance(outputs, Mapping) or not outputs:
         raise ConfigError(
             "the description of a network has no outputs",
             expected=f"a table `outputs` with some of {', '.join(OUTPUTS)}",
-            found="none" if given is None else repr(given)[:80],
+            found="none" if outputs is None else repr(outputs)[:80],
         )
-    _check_keys("the outputs of a network", given, OUTPUTS)
-    for what, name in given.items():
-        if not isinstance(name, str) or name not in known:
-            near = near_names(str(name), known)
+    _check_keys("the outputs of a network", outputs, OUTPUTS)
+    for what, name in outputs.items():
+        if not isinstance(name, str) or name not in layer_names:
+            near = near_names(str(name), layer_names)
             raise ConfigError(
                 f"the output {what!r} of the network",
-                expected=f"one of its layers: {', '.join(sorted(known)[:20])}",
+                expected=f"one of its layers: {', '.join(sorted(layer_names)[:20])}",
                 found=repr(name)[:200],
                 hint=f"did you mean {near[0]!r}?" if near else "",
             )
-    if ("logits" in given) == ("q" in given):
+    if ("logits" in outputs) == ("q" in outputs):
         raise ConfigError(
             "the outputs of the network",
             expected="either logits, or q for one that acts by the values of its actions",
-            found=", ".join(given),
+            found=", ".join(outputs),
         )
-    return dict(given)
+    return dict(outputs)
 
 
-def _patterns(given: Any) -> tuple[str, ...]:
-    names = [given] if isinstance(given, str) else given or []
+def _patterns(patterns: Any) -> tuple[str, ...]:
+    names = [patterns] if isinstance(patterns, str) else patterns or []
     if not isinstance(names, Sequence) or not all(isinstance(each, str) for each in names):
-        raise ConfigError("unused weights", expected="a list of names", found=type(given).__name__)
+        raise ConfigError(
+            "unused weights", expected="a list of names", found=type(patterns).__name__
+        )
     return tuple(names)
 
 
 def _shapes(data: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    given = data.get("shapes") or {}
+    shapes = data.get("shapes") or {}
     try:
         return {
             str(name): tuple(KINDS["permute"].value(shape)) if len(shape) else ()
-            for name, shape in given.items()
+            for name, shape in shapes.items()
         }
     except (AttributeError, TypeError, ValueError) as error:
         raise ConfigError("the shapes of weights", found=str(error)[:200]) from None
@@ -289,13 +297,13 @@ def _checked(where: str, name: str, check: Any, value: Any, expected: str = "") 
         ) from None
 
 
-def _check_keys(where: str, given: Mapping[Any, Any], known: Sequence[str]) -> None:
-    for key in given:
-        if key not in known:
-            near = near_names(str(key), known)
+def _check_keys(where: str, mapping: Mapping[Any, Any], allowed: Sequence[str]) -> None:
+    for key in mapping:
+        if key not in allowed:
+            near = near_names(str(key), allowed)
             raise ConfigError(
                 f"{where} has an unknown setting",
-                expected=f"some of {', '.join(known)}",
+                expected=f"some of {', '.join(allowed)}",
                 found=repr(key)[:80],
                 hint=f"did you mean {near[0]!r}?" if near else "",
             )

@@ -66,7 +66,7 @@ class Decision:
         return [what for what, error in self.errors.items() if error <= TOLERANCE]
 
     def __str__(self) -> str:
-        said = [
+        lines = [
             f"{what} within {error:.1e}" if error <= TOLERANCE else f"{what} off by {error:.2g}"
             for what, error in self.errors.items()
         ]
@@ -74,7 +74,7 @@ class Decision:
         verdict = "reproduces" if sure else "does not reproduce all of"
         return (
             f"the best of {self.tried:,} networks {verdict} the {self.rows} recorded steps: "
-            f"{', '.join(said)}"
+            f"{', '.join(lines)}"
         )
 
 
@@ -99,9 +99,9 @@ def decide(
     best: tuple[float, Network] | None = None
     for structure in _structures(proposal):
         for network in _uniform(structure):
-            found = judge.total(network)
-            if best is None or found < best[0]:
-                best = found, network
+            error = judge.total(network)
+            if best is None or error < best[0]:
+                best = error, network
         if best is not None and best[0] <= TOLERANCE:
             break
     if best is None:
@@ -155,14 +155,14 @@ class _Judge:
             outputs = self._outputs(network)
         except (RlconnectError, ValueError, FloatingPointError):
             return {}
-        found = {}
-        for what, wanted in self.wanted.items():
-            if what in outputs and outputs[what].size == wanted.size:
-                own = outputs[what].reshape(wanted.shape)
+        errors = {}
+        for what, expected in self.wanted.items():
+            if what in outputs and outputs[what].size == expected.size:
+                computed = outputs[what].reshape(expected.shape)
                 # Masked actions are as low as floats go, here and there.
-                near = np.abs(own - wanted) / (1 + np.abs(wanted))
-                found[what] = float(np.max(np.where(wanted < -1e30, own > -1e30, near)))
-        return {what: e if np.isfinite(e) else np.inf for what, e in found.items()}
+                near = np.abs(computed - expected) / (1 + np.abs(expected))
+                errors[what] = float(np.max(np.where(expected < -1e30, computed > -1e30, near)))
+        return {what: e if np.isfinite(e) else np.inf for what, e in errors.items()}
 
     def total(self, network: Network) -> float:
         """The largest error; infinite where nothing can be compared."""
@@ -175,16 +175,16 @@ class _Judge:
             if what not in self.wanted or what not in structure.outputs:
                 continue
             base = best[1] if _key(best[1]) == _key(structure) else structure
-            found = (self.errors(base).get(what, np.inf), base)
+            best_of_layer = (self.errors(base).get(what, np.inf), base)
             for network in _mixed(base, what):
-                if self.tried > _MOST or found[0] <= TOLERANCE:
+                if self.tried > _MOST or best_of_layer[0] <= TOLERANCE:
                     break
                 error = self.errors(network).get(what, np.inf)
-                if error < found[0]:
-                    found = error, network
-            total = self.total(found[1])
+                if error < best_of_layer[0]:
+                    best_of_layer = error, network
+            total = self.total(best_of_layer[1])
             if total < best[0] or _key(best[1]) == _key(structure):
-                best = total, found[1]
+                best = total, best_of_layer[1]
         return best[1]
 
     def _outputs(self, network: Network) -> Mapping[str, Any]:
@@ -272,13 +272,13 @@ def _is_joined_output(network: Network, layer: Layer) -> bool:
 
 
 def _leading_to(network: Network, name: str) -> set[str]:
-    found = {name}
+    names = {name}
     for layer in reversed(network.layers):
-        if layer.name in found:
-            found |= set(layer.inputs)
+        if layer.name in names:
+            names |= set(layer.inputs)
             if isinstance(layer.value, (list, tuple)):
-                found |= {each for each in layer.value if isinstance(each, str)}
-    return found
+                names |= {each for each in layer.value if isinstance(each, str)}
+    return names
 
 
 def _key(network: Network) -> Any:
@@ -289,33 +289,33 @@ def _key(network: Network) -> Any:
 def _seen(records: Records, facts: Facts) -> dict[str, Array] | None:
     """What was observed, by name; None where it does not fit the spaces."""
     obs = records.columns.get("obs")
-    known = facts.inputs
-    found: dict[str, Array] = {}
+    shapes = facts.inputs
+    columns: dict[str, Array] = {}
     if isinstance(obs, Mapping):
         for name, value in _named(obs, "obs"):
-            found[name] = value
-        if not set(name for name in known if name != "obs") & set(found):
+            columns[name] = value
+        if not set(name for name in shapes if name != "obs") & set(columns):
             return None
-        return found
+        return columns
     if obs is None:
         return None
     rows = np.asarray(obs, np.float32)
-    whole = known.get("obs", rows.shape[1:])
-    if int(np.prod(rows.shape[1:])) != int(np.prod(whole)):
+    obs_shape = shapes.get("obs", rows.shape[1:])
+    if int(np.prod(rows.shape[1:])) != int(np.prod(obs_shape)):
         return None
     vector = rows.reshape(len(rows), -1)
-    starts: dict[str, Part] = facts.parts or {"obs": Part(0, vector.shape[1], tuple(whole))}
-    found = split_vector(vector, starts, starts)
+    starts: dict[str, Part] = facts.parts or {"obs": Part(0, vector.shape[1], tuple(obs_shape))}
+    columns = split_vector(vector, starts, starts)
     for name in ("prev_actions", "prev_rewards"):
         if name in records.columns:
             column = np.asarray(records.columns[name], np.float32)
             if name == "prev_rewards":
-                found[name] = column.reshape(-1, 1)
+                columns[name] = column.reshape(-1, 1)
             elif column.ndim == 1 and facts.action_width > 1:
-                found[name] = np.eye(facts.action_width, dtype=np.float32)[column.astype(np.intp)]
+                columns[name] = np.eye(facts.action_width, dtype=np.float32)[column.astype(np.intp)]
             else:
-                found[name] = column.reshape(len(column), -1)
-    return found
+                columns[name] = column.reshape(len(column), -1)
+    return columns
 
 
 def _named(value: Mapping[str, Any], name: str) -> Iterator[tuple[str, Array]]:

@@ -84,29 +84,35 @@ def facts_of(
 
 def _repeated(weights: Mapping[str, Any]) -> dict[str, str]:
     """Names of arrays that are the same as one before: a layer kept under two names."""
-    seen: dict[tuple[Any, ...], str] = {}
-    found: dict[str, str] = {}
+    firsts: dict[tuple[Any, ...], str] = {}
+    copies: dict[str, str] = {}
     for name, array in weights.items():
-        held = np.asarray(array)
-        if held.ndim < 2 or held.size < 2 or held.size > _MOST_COMPARED:
+        numbers = np.asarray(array)
+        if numbers.ndim < 2 or numbers.size < 2 or numbers.size > _MOST_COMPARED:
             continue
-        if (held == held.flat[0]).all():
+        if (numbers == numbers.flat[0]).all():
             continue
-        first = seen.setdefault((held.shape, held.tobytes()), name)
+        first = firsts.setdefault((numbers.shape, numbers.tobytes()), name)
         if first != name:
-            found[name] = first
-            found.update(_beside(name, first, weights))
-    return found
+            copies[name] = first
+            copies.update(_beside(name, first, weights))
+    return copies
 
 
 def _beside(name: str, first: str, weights: Mapping[str, Any]) -> dict[str, str]:
     """The other weights of a repeated layer."""
     stem, other = name.rpartition(".")[0], first.rpartition(".")[0]
-    pairs = {own: other + own[len(stem) :] for own in weights if own.startswith(f"{stem}.")}
+    pairs = {
+        copy_name: other + copy_name[len(stem) :]
+        for copy_name in weights
+        if copy_name.startswith(f"{stem}.")
+    }
     return {
-        own: known
-        for own, known in pairs.items()
-        if known in weights and own != known and np.array_equal(weights[own], weights[known])
+        copy_name: first_name
+        for copy_name, first_name in pairs.items()
+        if first_name in weights
+        and copy_name != first_name
+        and np.array_equal(weights[copy_name], weights[first_name])
     }
 
 

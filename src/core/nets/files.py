@@ -37,26 +37,26 @@ def networks_of(source: Any, ids: Any) -> dict[str, Network]:
         ['a', 'b']
     """
     data = read_description(source) if isinstance(source, (str, os.PathLike)) else source
-    known = list(ids)
+    names = list(ids)
     if not isinstance(data, Mapping) or _POLICIES not in data:
         network = network_of(data)
-        return {name: network for name in known}
-    given = data[_POLICIES]
-    if not isinstance(given, Mapping) or len(data) > 1:
+        return {name: network for name in names}
+    by_name = data[_POLICIES]
+    if not isinstance(by_name, Mapping) or len(data) > 1:
         raise ConfigError(
             "a description of several networks",
             expected="a table `policies` alone, a network in it for each id",
             found=", ".join(map(str, data)),
         )
-    for name in given:
-        if name not in known:
-            near = near_names(str(name), known)
+    for name in by_name:
+        if name not in names:
+            near = near_names(str(name), names)
             raise ConfigError(
                 f"a network is described for {name!r}, which is not there",
-                expected=f"some of {', '.join(map(repr, known))}",
+                expected=f"some of {', '.join(map(repr, names))}",
                 hint=f"did you mean {near[0]!r}?" if near else "",
             )
-    return {name: network_of(each) for name, each in given.items()}
+    return {name: network_of(each) for name, each in by_name.items()}
 
 
 def read_description(path: str | os.PathLike[str]) -> Any:

@@ -46,14 +46,14 @@ def with_heads(
             continue
         if not is_dueling and facts.sizes:
             cost += facts.sizes.index(size)
-        for own, more in _values(search, chain, source, value, layers):
+        for value_layers, more in _values(search, chain, source, value, layers):
             outputs = {"q" if facts.is_q or is_dueling else "logits": name}
-            after = [*layers, *own]
+            after = [*layers, *value_layers]
             if (is_dueling or facts.is_q) and value:
                 after.append({"dueling": [name, value[-1].prefix], "name": "q"})
                 outputs = {"q": "q"}
             elif value:
-                outputs["value"] = str(own[-1].get("name", own[-1].get("dense")))
+                outputs["value"] = str(value_layers[-1].get("name", value_layers[-1].get("dense")))
             data: dict[str, Any] = {"layers": after, "outputs": outputs}
             if not facts.inputs:
                 data["lost"] = search.inputs[0].shape
@@ -99,15 +99,15 @@ def _sources(
     search: Search, chain: Chain, first: tuple[End, ...] = ()
 ) -> list[tuple[tuple[End, ...], float]]:
     """Where a branch may begin: the end of the shared layers, what is seen, any layer."""
-    found: list[tuple[tuple[End, ...], float]] = []
+    costs: list[tuple[tuple[End, ...], float]] = []
     if first:
-        found.append((first, 0.0))
+        costs.append((first, 0.0))
     if chain.ends:
-        found.append((chain.ends, 0.0))
-        found += [((node,), 0.5 + 0.1 * i) for i, node in enumerate(reversed(chain.nodes))]
-    found.append(((), 1.0 if chain.ends else 0.0))
-    cheapest = dict(reversed(found))
-    return [(source, cheapest[source]) for source in dict.fromkeys(pair[0] for pair in found)]
+        costs.append((chain.ends, 0.0))
+        costs += [((node,), 0.5 + 0.1 * i) for i, node in enumerate(reversed(chain.nodes))]
+    costs.append(((), 1.0 if chain.ends else 0.0))
+    cheapest = dict(reversed(costs))
+    return [(source, cheapest[source]) for source in dict.fromkeys(pair[0] for pair in costs)]
 
 
 def _side_by_side(begin: Chain, units: Sequence[Unit]) -> Chain | None:

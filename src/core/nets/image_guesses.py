@@ -113,32 +113,32 @@ def _paddings(unit: Unit) -> list[tuple[Any, float]]:
     if unit.padding:
         return [("same" if unit.padding == "same" else 0, 0.0)]
     side = max(unit.sides)
-    found: list[tuple[Any, float]] = [(0, 0.0)]
+    paddings: list[tuple[Any, float]] = [(0, 0.0)]
     if side > 1:
-        found.append(("same", 0.4 if unit.is_keras else 0.9))
+        paddings.append(("same", 0.4 if unit.is_keras else 0.9))
     if not unit.is_keras:
-        found += [(pad, 0.6 if 2 * pad + 1 == side else 1.4) for pad in (1, 2) if pad < side]
-    return found
+        paddings += [(pad, 0.6 if 2 * pad + 1 == side else 1.4) for pad in (1, 2) if pad < side]
+    return paddings
 
 
 def _after(sides: Shape, kernel: Shape, stride: int, padding: Any) -> Shape | None:
-    found = []
+    sizes = []
     for size, side in zip(sides, kernel, strict=True):
         if padding == "same":
-            found.append(-(-size // stride))
+            sizes.append(-(-size // stride))
             continue
-        left = size + 2 * padding - side
-        if left < 0:
+        room = size + 2 * padding - side
+        if room < 0:
             return None
-        found.append(left // stride + 1)
-    return tuple(found)
+        sizes.append(room // stride + 1)
+    return tuple(sizes)
 
 
 def other_scale(network: Network) -> Network:
     """A network over images with its pixels divided by 255; one that divides them, without."""
     divided = next((layer for layer in network.layers if layer.kind == "divide"), None)
     if divided is not None:
-        kept = [
+        layers = [
             replace(
                 layer,
                 inputs=tuple(
@@ -148,7 +148,7 @@ def other_scale(network: Network) -> Network:
             for layer in network.layers
             if layer is not divided
         ]
-        return replace(network, layers=tuple(kept))
+        return replace(network, layers=tuple(layers))
     first = next(i for i, layer in enumerate(network.layers) if layer.kind == "convolution")
     layer = network.layers[first]
     scale = Layer("divide", 255.0, f"{layer.name}_scaled", layer.inputs)

@@ -39,17 +39,17 @@ def _text(value: Any) -> str:
 
 
 def _size(value: Any) -> int:
-    found = whole(value)
-    if not 0 <= found <= _LARGEST:
-        raise ValueError(f"{found} is not between 0 and {_LARGEST:,}")
-    return found
+    size = whole(value)
+    if not 0 <= size <= _LARGEST:
+        raise ValueError(f"{size} is not between 0 and {_LARGEST:,}")
+    return size
 
 
 def _step(value: Any) -> int:
-    found = _size(value)
-    if not found:
+    step = _size(value)
+    if not step:
         raise ValueError("0 is no size")
-    return found
+    return step
 
 
 def _axes(check: Callable[[Any], int]) -> Check:
@@ -89,10 +89,10 @@ def _padding(value: Any) -> Any:
 
 def _range(value: Any) -> list[float]:
     low, high = value
-    found = [number(low), number(high)]
-    if found[0] > found[1]:
+    ends = [number(low), number(high)]
+    if ends[0] > ends[1]:
         raise ValueError(f"{low} lies above {high}")
-    return found
+    return ends
 
 
 def _span(value: Any) -> list[int]:
@@ -107,10 +107,10 @@ def _yes(value: Any) -> bool:
 
 
 def _whole_axis(value: Any) -> int:
-    found = whole(value)
-    if found != -1:
-        return _step(found)
-    return found
+    axis = whole(value)
+    if axis != -1:
+        return _step(axis)
+    return axis
 
 
 _WEIGHTS: Final = "the name that its weights begin with"

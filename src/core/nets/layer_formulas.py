@@ -21,12 +21,12 @@ Formula = Callable[[Step, Weights, list[Any]], Any]
 LOWEST: Final = float(np.finfo(np.float32).min)
 
 
-def joined(seen: list[Any]) -> Any:
+def joined(inputs: list[Any]) -> Any:
     """What goes into a layer, side by side."""
-    return seen[0] if len(seen) == 1 else xp.concatenate(seen, -1)
+    return inputs[0] if len(inputs) == 1 else xp.concatenate(inputs, -1)
 
 
-def _batch_norm(step: Step, weights: Weights, seen: list[Any]) -> Any:
+def _batch_norm(step: Step, weights: Weights, inputs: list[Any]) -> Any:
     scale = (weights["running_var"] + step.settings["epsilon"]) ** -0.5
     if "weight" in weights:
         scale = scale * weights["weight"]
@@ -34,41 +34,41 @@ def _batch_norm(step: Step, weights: Weights, seen: list[Any]) -> Any:
     if "bias" in weights:
         shift = shift + weights["bias"]
     place = (-1,) if step.settings["is_last"] else (-1, *[1] * (len(step.shape) - 1))
-    return joined(seen) * scale.reshape(place) + shift.reshape(place)
+    return joined(inputs) * scale.reshape(place) + shift.reshape(place)
 
 
-def _embedding(step: Step, weights: Weights, seen: list[Any]) -> Any:
-    x, table = joined(seen), weights["weight"]
+def _embedding(step: Step, weights: Weights, inputs: list[Any]) -> Any:
+    x, table = joined(inputs), weights["weight"]
     if step.settings["is_one_hot"]:
         return x @ table
     return table[xp.clip(xp.cast(x, np.int64), 0, table.shape[0] - 1)]
 
 
-def _permute(step: Step, weights: Weights, seen: list[Any]) -> Any:
-    x, axes = joined(seen), (0, *(axis + 1 for axis in step.layer.value))
+def _permute(step: Step, weights: Weights, inputs: list[Any]) -> Any:
+    x, axes = joined(inputs), (0, *(axis + 1 for axis in step.layer.value))
     return x.permute(axes) if xp.is_tensor(x) else x.transpose(axes)
 
 
-def _mask(step: Step, weights: Weights, seen: list[Any]) -> Any:
-    allowed = xp.clip(seen[-1], 0.0, math.inf)
+def _mask(step: Step, weights: Weights, inputs: list[Any]) -> Any:
+    allowed = xp.clip(inputs[-1], 0.0, math.inf)
     if xp.is_tensor(allowed):
         barred = allowed.log().clamp(min=LOWEST)
     else:
         with np.errstate(divide="ignore"):
             barred = np.maximum(np.log(allowed), np.float32(LOWEST))  # numpy 1 widens for a float
-    return joined(seen[:-1]) + barred
+    return joined(inputs[:-1]) + barred
 
 
-def _dueling(step: Step, weights: Weights, seen: list[Any]) -> Any:
+def _dueling(step: Step, weights: Weights, inputs: list[Any]) -> Any:
     atoms = step.settings["atoms"]
     if atoms == 1:
-        return dueling_q(*seen)
-    rows = seen[0].shape[0]
-    return dueling_logits(seen[0].reshape(rows, -1, atoms), seen[1]).reshape(rows, -1)
+        return dueling_q(*inputs)
+    rows = inputs[0].shape[0]
+    return dueling_logits(inputs[0].reshape(rows, -1, atoms), inputs[1]).reshape(rows, -1)
 
 
-def _expected(step: Step, weights: Weights, seen: list[Any]) -> Any:
-    x, count = joined(seen), step.settings["atoms"]
+def _expected(step: Step, weights: Weights, inputs: list[Any]) -> Any:
+    x, count = joined(inputs), step.settings["atoms"]
     low, high = step.layer.value
     return expected_return(x.reshape(x.shape[0], -1, count), support(count, low, high, like=x))
 

@@ -20,41 +20,45 @@ _GATES: Final = {"lstm": 4, "gru": 3}
 _ONE_CELL: Final = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
-def _weights(layer: Layer, known: Known) -> tuple[dict[str, str], dict[str, Shape], bool]:
+def _weights(layer: Layer, all_shapes: Known) -> tuple[dict[str, str], dict[str, Shape], bool]:
     """Names and shapes of a layer's weights by part, and whether they are Keras's."""
-    found = weights_of(layer, known)
-    return found.names, {part: known[name] for part, name in found.names.items()}, found.is_keras
+    layer_weights = weights_of(layer, all_shapes)
+    return (
+        layer_weights.names,
+        {part: all_shapes[name] for part, name in layer_weights.names.items()},
+        layer_weights.is_keras,
+    )
 
 
-def _joined(layer: Layer, seen: Sequence[Shape]) -> Shape:
+def _joined(layer: Layer, inputs: Sequence[Shape]) -> Shape:
     """The shape of a layer's inputs side by side."""
-    first = seen[0]
-    for shape in seen[1:]:
+    first = inputs[0]
+    for shape in inputs[1:]:
         if not shape or not first or shape[:-1] != first[:-1]:
             misfit(
                 layer,
                 "inputs that differ in their last axis only",
                 ", ".join(
-                    f"{name} {shape}" for name, shape in zip(layer.inputs, seen, strict=False)
+                    f"{name} {shape}" for name, shape in zip(layer.inputs, inputs, strict=False)
                 ),
-                "put flatten = true before it." if any(len(s) > 1 for s in seen) else "",
+                "put flatten = true before it." if any(len(s) > 1 for s in inputs) else "",
             )
-    return first if len(seen) == 1 else (*first[:-1], sum(shape[-1] for shape in seen))
+    return first if len(inputs) == 1 else (*first[:-1], sum(shape[-1] for shape in inputs))
 
 
-def _plain(layer: Layer, seen: Sequence[Shape]) -> Bound:
-    return _joined(layer, seen), {}, {}
+def _plain(layer: Layer, inputs: Sequence[Shape]) -> Bound:
+    return _joined(layer, inputs), {}, {}
 
 
-def _same(layer: Layer, seen: Sequence[Shape]) -> Bound:
-    if any(shape != seen[0] for shape in seen):
-        misfit(layer, "one shape", _with_shapes(layer.value, seen))
-    return seen[0], {}, {}
+def _same(layer: Layer, inputs: Sequence[Shape]) -> Bound:
+    if any(shape != inputs[0] for shape in inputs):
+        misfit(layer, "one shape", _with_shapes(layer.value, inputs))
+    return inputs[0], {}, {}
 
 
-def _dense(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
-    shape = _joined(layer, seen)
-    names, shapes, is_keras = _weights(layer, known)
+def _dense(all_shapes: Known, layer: Layer, inputs: Sequence[Shape]) -> Bound:
+    shape = _joined(layer, inputs)
+    names, shapes, is_keras = _weights(layer, all_shapes)
     is_turned = bool(layer.settings.get("turned", is_keras))
     _check_rank(layer, names, shapes, "weight", 2)
     outs, ins = shapes["weight"][::-1] if is_turned else shapes["weight"]
@@ -62,20 +66,20 @@ def _dense(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
     if width != ins and width == outs and layer.weights and "turned" not in layer.settings:
         outs, ins, is_turned = ins, outs, True
     if not shape or width != ins:
-        whole = math.prod(shape) == ins and len(shape) > 1
+        is_flat = math.prod(shape) == ins and len(shape) > 1
         misfit(
             layer,
             f"{ins} numbers in, as {names['weight']} {shapes['weight']} says",
             f"shape {shape} from {_listed(layer)}",
-            "put flatten = true before it." if whole else "",
+            "put flatten = true before it." if is_flat else "",
         )
     _check_size(layer, names, shapes, "bias", outs)
     return (*shape[:-1], outs), names, {"is_turned": is_turned}
 
 
-def _convolution(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
-    shape = _joined(layer, seen)
-    names, shapes, is_keras = _weights(layer, known)
+def _convolution(all_shapes: Known, layer: Layer, inputs: Sequence[Shape]) -> Bound:
+    shape = _joined(layer, inputs)
+    names, shapes, is_keras = _weights(layer, all_shapes)
     kernel = shapes["weight"]
     if not 3 <= len(kernel) <= 5:
         misfit(layer, "a weight of 3 to 5 axes", f"{names['weight']} {kernel}")
@@ -101,8 +105,8 @@ def _convolution(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
     return ((*out, outs) if is_last else (outs, *out)), names, settings
 
 
-def _pool(layer: Layer, seen: Sequence[Shape]) -> Bound:
-    shape = _joined(layer, seen)
+def _pool(layer: Layer, inputs: Sequence[Shape]) -> Bound:
+    shape = _joined(layer, inputs)
     is_last = layer.settings.get("channels") == "last"
     channels, image = _image(layer, shape, len(shape) - 1, is_last)
     sides = tuple(_each_axis(layer, "size", layer.settings.get("size", 2), len(image)))
@@ -123,11 +127,11 @@ def _window(
     layer: Layer, image: Shape, sides: Shape, stride: Shape | None = None
 ) -> dict[str, Any]:
     """Stride, dilation and padding (before and after, of each axis) of a layer over images."""
-    given = layer.settings
+    settings = layer.settings
     axes = len(image)
-    steps = _each_axis(layer, "stride", given.get("stride", list(stride or (1,) * axes)), axes)
-    gaps = _each_axis(layer, "dilation", given.get("dilation", 1), axes)
-    padding = given.get("padding", 0)
+    steps = _each_axis(layer, "stride", settings.get("stride", list(stride or (1,) * axes)), axes)
+    gaps = _each_axis(layer, "dilation", settings.get("dilation", 1), axes)
+    padding = settings.get("padding", 0)
     pads: list[tuple[int, int]] = []
     if padding == "same":
         for size, side, step, gap in zip(image, sides, steps, gaps, strict=True):
@@ -156,19 +160,19 @@ def _each_axis(layer: Layer, name: str, value: Any, axes: int) -> list[int]:
     return list(value)
 
 
-def _recurrent(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
-    shape = _joined(layer, seen)
-    names, shapes, is_keras = _weights(layer, known)
+def _recurrent(all_shapes: Known, layer: Layer, inputs: Sequence[Shape]) -> Bound:
+    shape = _joined(layer, inputs)
+    names, shapes, is_keras = _weights(layer, all_shapes)
     names = {part if "_l" in part else f"{part}_l0": name for part, name in names.items()}
     shapes = {part if "_l" in part else f"{part}_l0": each for part, each in shapes.items()}
     gates, width, cells, count = _GATES[layer.kind], shape[-1] if shape else 0, 0, 0
     while f"weight_ih_l{count}" in names:
-        own = {part: f"{part}_l{count}" for part in _ONE_CELL}
-        for part in own.values():
+        cell = {part: f"{part}_l{count}" for part in _ONE_CELL}
+        for part in cell.values():
             _check_rank(layer, names, shapes, part, 2 if part.startswith("weight") else 1, True)
-        if own["weight_hh"] not in names:
-            misfit(layer, f"a weight {own['weight_hh']!r}", ", ".join(names.values()))
-        wide, high = (shapes[own[part]] for part in ("weight_ih", "weight_hh"))
+        if cell["weight_hh"] not in names:
+            misfit(layer, f"a weight {cell['weight_hh']!r}", ", ".join(names.values()))
+        wide, high = (shapes[cell[part]] for part in ("weight_ih", "weight_hh"))
         if is_keras:
             wide, high = wide[::-1], high[::-1]
         cells = high[1]
@@ -176,25 +180,25 @@ def _recurrent(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
             misfit(
                 layer,
                 f"{gates} gates of {cells} cells",
-                f"{names[own['weight_ih']]} {wide} and {names[own['weight_hh']]} {high}",
+                f"{names[cell['weight_ih']]} {wide} and {names[cell['weight_hh']]} {high}",
             )
         if wide[1] != width or len(shape) != 1:
             misfit(
                 layer,
-                f"{wide[1]} numbers in, as {names[own['weight_ih']]} {wide} says",
+                f"{wide[1]} numbers in, as {names[cell['weight_ih']]} {wide} says",
                 f"shape {shape if not count else (width,)} from {_listed(layer)}",
                 "put flatten = true before it." if math.prod(shape) == wide[1] else "",
             )
         for part in ("bias_ih", "bias_hh"):
-            _check_size(layer, names, shapes, own[part], gates * cells)
+            _check_size(layer, names, shapes, cell[part], gates * cells)
         width = cells
         count += 1
     return (cells,), names, {"cells": cells, "layers": count, "is_turned": is_keras}
 
 
-def _layer_norm(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
-    shape = _joined(layer, seen)
-    names, shapes, is_keras = _weights(layer, known)
+def _layer_norm(all_shapes: Known, layer: Layer, inputs: Sequence[Shape]) -> Bound:
+    shape = _joined(layer, inputs)
+    names, shapes, is_keras = _weights(layer, all_shapes)
     over = shapes["weight"]
     if shape[len(shape) - len(over) :] != over or not over:
         misfit(
@@ -208,9 +212,9 @@ def _layer_norm(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
     return shape, names, {"epsilon": float(epsilon), "axes": len(over)}
 
 
-def _batch_norm(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
-    shape = _joined(layer, seen)
-    names, shapes, is_keras = _weights(layer, known)
+def _batch_norm(all_shapes: Known, layer: Layer, inputs: Sequence[Shape]) -> Bound:
+    shape = _joined(layer, inputs)
+    names, shapes, is_keras = _weights(layer, all_shapes)
     is_last = layer.settings.get("channels", "last" if is_keras else "first") == "last"
     channels = (shape[-1] if is_last else shape[0]) if shape else 0
     if "running_var" not in names:
@@ -221,9 +225,9 @@ def _batch_norm(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
     return shape, names, {"epsilon": float(epsilon), "is_last": is_last}
 
 
-def _embedding(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
-    shape = _joined(layer, seen)
-    names, shapes, _ = _weights(layer, known)
+def _embedding(all_shapes: Known, layer: Layer, inputs: Sequence[Shape]) -> Bound:
+    shape = _joined(layer, inputs)
+    names, shapes, _ = _weights(layer, all_shapes)
     _check_rank(layer, names, shapes, "weight", 2)
     rows, width = shapes["weight"]
     is_one_hot = bool(shape) and shape[-1] == rows
@@ -232,42 +236,42 @@ def _embedding(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
     return (*shape, width), names, {"is_one_hot": False, "rows": rows}
 
 
-def _parameter(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
-    if layer.value not in known:
-        near = near_names(layer.value, known)
+def _parameter(all_shapes: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
+    if layer.value not in all_shapes:
+        near = near_names(layer.value, all_shapes)
         raise WeightsError(
             f"layer {layer.name!r} of the network has no such weight",
             expected=repr(layer.value),
-            found=", ".join(list(known)[:12]),
+            found=", ".join(list(all_shapes)[:12]),
             hint=f"did you mean {near[0]!r}?" if near else "",
             layer=layer.name,
         )
-    shape = known[layer.value]
+    shape = all_shapes[layer.value]
     out = shape[1:] if len(shape) > 1 and shape[0] == 1 else shape or (1,)
     return out, {"weight": layer.value}, {}
 
 
-def _flatten(layer: Layer, seen: Sequence[Shape]) -> Bound:
-    return (sum(math.prod(shape) for shape in seen),), {}, {}
+def _flatten(layer: Layer, inputs: Sequence[Shape]) -> Bound:
+    return (sum(math.prod(shape) for shape in inputs),), {}, {}
 
 
-def _reshape(layer: Layer, seen: Sequence[Shape]) -> Bound:
-    shape, sizes = _joined(layer, seen), list(layer.value)
+def _reshape(layer: Layer, inputs: Sequence[Shape]) -> Bound:
+    shape, sizes = _joined(layer, inputs), list(layer.value)
     total, fixed = math.prod(shape), math.prod(size for size in sizes if size > 0)
     if sizes.count(-1) > 1 or total % fixed or (-1 not in sizes and fixed != total):
         misfit(layer, f"a shape of {total} numbers", str(sizes))
     return tuple(total // fixed if size == -1 else size for size in sizes), {}, {}
 
 
-def _permute(layer: Layer, seen: Sequence[Shape]) -> Bound:
-    shape = _joined(layer, seen)
+def _permute(layer: Layer, inputs: Sequence[Shape]) -> Bound:
+    shape = _joined(layer, inputs)
     if sorted(layer.value) != list(range(len(shape))):
         misfit(layer, f"each of the axes 0 to {len(shape) - 1} once", str(layer.value))
     return tuple(shape[axis] for axis in layer.value), {}, {}
 
 
-def _slice(layer: Layer, seen: Sequence[Shape]) -> Bound:
-    shape = _joined(layer, seen)
+def _slice(layer: Layer, inputs: Sequence[Shape]) -> Bound:
+    shape = _joined(layer, inputs)
     start, stop = layer.value
     if not shape or not start < stop <= shape[-1]:
         misfit(layer, f"a part of the {shape[-1] if shape else 0} numbers", str(layer.value))
@@ -282,28 +286,28 @@ def _mask(layer: Layer, seen: Sequence[Shape]) -> Bound:
     return shape, {}, {}
 
 
-def _dueling(layer: Layer, seen: Sequence[Shape]) -> Bound:
+def _dueling(layer: Layer, inputs: Sequence[Shape]) -> Bound:
     atoms = layer.settings.get("atoms", 1)
-    fitting = ((atoms,), seen[0]) if atoms == 1 else ((atoms,),)
-    if len(seen) != 2 or len(seen[0]) != 1 or seen[0][0] % atoms or seen[1] not in fitting:
+    fitting = ((atoms,), inputs[0]) if atoms == 1 else ((atoms,),)
+    if len(inputs) != 2 or len(inputs[0]) != 1 or inputs[0][0] % atoms or inputs[1] not in fitting:
         misfit(
             layer,
             "advantages of all actions and one value, each of as many atoms",
-            _with_shapes(layer.value, seen),
+            _with_shapes(layer.value, inputs),
         )
-    return seen[0], {}, {"atoms": atoms}
+    return inputs[0], {}, {"atoms": atoms}
 
 
-def _expected(layer: Layer, seen: Sequence[Shape]) -> Bound:
-    shape, atoms = _joined(layer, seen), layer.settings.get("atoms", 2)
+def _expected(layer: Layer, inputs: Sequence[Shape]) -> Bound:
+    shape, atoms = _joined(layer, inputs), layer.settings.get("atoms", 2)
     if len(shape) != 1 or atoms < 2 or shape[0] % atoms:
         misfit(layer, f"{atoms} logits for each action, at least 2", f"shape {shape}")
     return (shape[0] // atoms,), {}, {"atoms": atoms}
 
 
-def _squash(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
-    shape = _joined(layer, seen)
-    names, shapes, _ = _weights(layer, known)
+def _squash(all_shapes: Known, layer: Layer, inputs: Sequence[Shape]) -> Bound:
+    shape = _joined(layer, inputs)
+    names, shapes, _ = _weights(layer, all_shapes)
     if set(shapes) != {"low_action", "action_range"}:
         misfit(layer, "low_action and action_range", ", ".join(names.values()))
     for part in shapes:
@@ -311,10 +315,10 @@ def _squash(known: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
     return shape, names, {}
 
 
-def _divide(layer: Layer, seen: Sequence[Shape]) -> Bound:
+def _divide(layer: Layer, inputs: Sequence[Shape]) -> Bound:
     if layer.value == 0:
         misfit(layer, "a number that is not 0", "0")
-    return _joined(layer, seen), {}, {}
+    return _joined(layer, inputs), {}, {}
 
 
 def _without_weights(
@@ -387,5 +391,5 @@ def _listed(layer: Layer) -> str:
     return ", ".join(map(repr, layer.inputs))[:120]
 
 
-def _with_shapes(names: Sequence[str], seen: Sequence[Shape]) -> str:
-    return ", ".join(f"{name} {shape}" for name, shape in zip(names, seen, strict=False))
+def _with_shapes(names: Sequence[str], inputs: Sequence[Shape]) -> str:
+    return ", ".join(f"{name} {shape}" for name, shape in zip(names, inputs, strict=False))

@@ -71,14 +71,14 @@ class ColumnStack:
         return columns
 
     def _block(self, x: Float32) -> Float32:
-        seen, products, last = self._own.places[len(x)]
-        if x.shape[1] != len(seen):
+        columns, products, last = self._own.places[len(x)]
+        if x.shape[1] != len(columns):
             raise SpaceError(
                 "observations do not fit the network",
-                expected=f"(B, {len(seen)})",
+                expected=f"(B, {len(columns)})",
                 found=str(x.shape),
             )
-        seen[...] = x.T
+        columns[...] = x.T
         for weight, source, target, act in products:
             np.dot(weight, source, target)
             if act is not None:
@@ -98,10 +98,10 @@ class ColumnStack:
         with, where that is written, and the activation; what the last ones are multiplied with.
         """
         read = [np.ones((weight.shape[1], rows), np.float32) for weight in self._weights]
-        written = [each[:-1] for each in read]  # the ones stay
+        writable = [each[:-1] for each in read]  # the ones stay
         acts = [layer.act for layer in self.layers]
-        products = list(zip(self._weights, read, written[1:], acts, strict=False))
-        return written[0], products, read[-1]
+        products = list(zip(self._weights, read, writable[1:], acts, strict=False))
+        return writable[0], products, read[-1]
 
 
 class _Own(threading.local):

@@ -79,9 +79,9 @@ def _parts(
     inner: list[tuple[str, Part]] = []
     end = start
     for key, child in children.items():
-        own = list(_parts(f"{name}.{key}", child, end, leaf_shape))
-        inner += own
-        end += own[0][1].size
+        parts = list(_parts(f"{name}.{key}", child, end, leaf_shape))
+        inner += parts
+        end += parts[0][1].size
     yield name, Part(start, end - start, (end - start,))
     yield from inner
 
@@ -100,18 +100,18 @@ def split_vector(vector: Any, parts: Mapping[str, Part], names: Any) -> dict[str
         parts: As `observed_parts` gave them.
         names: Those that are wanted; others than observations are passed over.
     """
-    found = {}
+    arrays = {}
     rows = vector.shape[0]
     for name in names:
         if name in parts:
             part = parts[name]
-            own = (
+            columns = (
                 vector
                 if part.size == vector.shape[-1]
                 else vector[..., part.start : part.start + part.size]
             )
-            found[name] = own.reshape(rows, *part.shape)
-    return found
+            arrays[name] = columns.reshape(rows, *part.shape)
+    return arrays
 
 
 def whole_vector(value: Any, space: Space[Any]) -> Any:
@@ -121,7 +121,7 @@ def whole_vector(value: Any, space: Space[Any]) -> Any:
         value: Arrays or tensors `(B, ...)`, nested as the space is.
         space: Of one value.
     """
-    columns = [_encoded(leaf, own) for leaf, own in _leaves(value, space)]
+    columns = [_encoded(leaf, leaf_space) for leaf, leaf_space in _leaves(value, space)]
     if len(columns) == 1:
         return columns[0]
     lib = xp.namespace(columns[0])

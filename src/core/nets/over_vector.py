@@ -19,7 +19,7 @@ def over_vector(network: Network, parts: Mapping[str, Part], shape: Shape) -> Ne
         parts: As `observed_parts` gave them.
         shape: Of the whole as it comes.
     """
-    known = {layer.name for layer in network.layers}
+    taken_names = {layer.name for layer in network.layers}
     names: dict[str, str] = {}
     added: list[Layer] = []
     for name in network.inputs:
@@ -27,12 +27,12 @@ def over_vector(network: Network, parts: Mapping[str, Part], shape: Shape) -> Ne
         if part.shape == shape:
             continue
         if part.size != math.prod(shape):
-            cut = _free_name(f"{name.replace('.', '_')}_cut", known)
+            cut = _free_name(f"{name.replace('.', '_')}_cut", taken_names)
             added.append(Layer("slice", [part.start, part.start + part.size], cut, ("obs",)))
             names[name] = cut
         if len(part.shape) != 1:
             source = names.get(name, "obs")
-            names[name] = _free_name(f"{name.replace('.', '_')}_shaped", known)
+            names[name] = _free_name(f"{name.replace('.', '_')}_shaped", taken_names)
             added.append(Layer("reshape", list(part.shape), names[name], (source,)))
         names.setdefault(name, "obs")
     layers = [
@@ -55,8 +55,8 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     return [names.get(each, each) for each in value]
 
 
-def _free_name(name: str, known: set[str]) -> str:
-    while name in known:
+def _free_name(name: str, taken_names: set[str]) -> str:
+    while name in taken_names:
         name += "_"
-    known.add(name)
+    taken_names.add(name)
     return name

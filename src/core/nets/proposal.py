@@ -64,22 +64,22 @@ def propose(facts: Facts) -> Proposal | None:
     for leave_values, leave_idle in ((False, False), (False, True), (True, False), (True, True)):
         if leave_idle and not idle:
             continue
-        kept = [unit for unit in units if not (leave_idle and unit in idle)]
+        used = [unit for unit in units if not (leave_idle and unit in idle)]
         if leave_values:
-            kept = [unit for unit in kept if unit.role != "value"]
-            if len(kept) == len(units):
+            used = [unit for unit in used if unit.role != "value"]
+            if len(used) == len(units):
                 continue
-        found = _candidates(kept, facts)
-        if found:
-            return _proposal(found, facts, kept, rest)
+        candidates = _candidates(used, facts)
+        if candidates:
+            return _proposal(candidates, facts, used, rest)
     return None
 
 
 def _proposal(
-    found: Sequence[Network], facts: Facts, kept: Sequence[Unit], rest: Sequence[str]
+    candidates: Sequence[Network], facts: Facts, used: Sequence[Unit], rest: Sequence[str]
 ) -> Proposal:
-    network, others = found[0], tuple(found[1:])
-    _, reason = _suggested(facts.settings, kept)
+    network, others = candidates[0], tuple(candidates[1:])
+    _, reason = _suggested(facts.settings, used)
     comments: dict[str, str] = {}
     guessed = []
     for layer in network.layers:
@@ -89,13 +89,13 @@ def _proposal(
         if layer.kind == "divide":
             comments[layer.name] = "a guess: code mostly brings bytes of images to 0 to 1"
         if layer.kind == "convolution":
-            own = dict.fromkeys(
+            other_names = dict.fromkeys(
                 _settings_words(other_layer.settings)
                 for other in others
                 for other_layer in other.layers
                 if other_layer.name == layer.name and other_layer.settings != layer.settings
             )
-            fits = f"; {' or '.join(list(own)[:3])} fits as well" if own else ""
+            fits = f"; {' or '.join(list(other_names)[:3])} fits as well" if other_names else ""
             text = f"stride and padding follow from the shapes{fits}"
             comments[layer.name] = "\n".join([text, comments.get(layer.name, "")]).strip()
     head = [
@@ -114,17 +114,17 @@ def _settings_words(settings: Mapping[str, Any]) -> str:
 def _candidates(units: Sequence[Unit], facts: Facts) -> list[Network]:
     """Networks that bind, the most usual first."""
     activation, _ = _suggested(facts.settings, units)
-    found: dict[str, tuple[float, Network]] = {}
+    by_form: dict[str, tuple[float, Network]] = {}
     for cost, data in islice(_descriptions(units, facts), _MOST_CANDIDATES * 4):
         key = str(data)
-        if key in found:
+        if key in by_form:
             continue
         network = _bound(data, units, facts, activation)
         if network is not None:
-            found[key] = cost, network
-        if len(found) >= _MOST_CANDIDATES:
+            by_form[key] = cost, network
+        if len(by_form) >= _MOST_CANDIDATES:
             break
-    networks = [network for _, network in sorted(found.values(), key=lambda pair: pair[0])]
+    networks = [network for _, network in sorted(by_form.values(), key=lambda pair: pair[0])]
     if facts.is_bytes and any(unit.kind == "convolution" for unit in units):
         return list(map(other_scale, networks))
     return networks
@@ -156,8 +156,8 @@ def _descriptions(units: Sequence[Unit], facts: Facts) -> Iterator[tuple[float, 
     inputs, masks = _inputs_of(facts, layers)
     beside = {"prev_actions": facts.action_width, "prev_rewards": 1}
     widths = {unit.ins for unit in layers if unit.kind in ("dense", "lstm", "gru")}
-    wanted = frozenset(widths | set(facts.sizes) if widths else ())
-    search = Search(inputs, beside if facts.inputs else {}, wanted)
+    sizes_wanted = frozenset(widths | set(facts.sizes) if widths else ())
+    search = Search(inputs, beside if facts.inputs else {}, sizes_wanted)
     for trunk, policy, value, spread in _roles(layers, dueling, facts):
         for chain in islice(search.orders(trunk, Chain()), 24):
             for cost, data in with_heads(
@@ -228,7 +228,7 @@ def _inputs_of(facts: Facts, layers: Sequence[Unit]) -> tuple[list[End], list[st
         and shape[0] in facts.sizes
         and any(word in name.rpartition(".")[2].lower() for word in _MASKS)
     ]
-    whole = [End("obs", facts.inputs["obs"])]
+    observation = [End("obs", facts.inputs["obs"])]
     inner = [
         End(name, shape)
         for name, shape in parts.items()
@@ -240,16 +240,16 @@ def _inputs_of(facts: Facts, layers: Sequence[Unit]) -> tuple[list[End], list[st
         if any(other.startswith(f"{name}.") for other in parts)
     ]
     widths = {unit.ins for unit in layers}
-    if masks or whole[0].shape[-1] not in widths:
-        return [*containers, *inner, *whole] if parts else whole, masks
-    return [*whole, *containers, *inner], masks
+    if masks or observation[0].shape[-1] not in widths:
+        return [*containers, *inner, *observation] if parts else observation, masks
+    return [*observation, *containers, *inner], masks
 
 
 def _with_activations(
     data: Mapping[str, Any], units: Sequence[Unit], activation: str
 ) -> list[dict[str, Any]]:
     """Each layer that another one follows with the suggested activation behind it."""
-    known = {unit.prefix: unit for unit in units}
+    by_prefix = {unit.prefix: unit for unit in units}
     layers = [dict(layer) for layer in data["layers"]]
     readers: dict[str, list[str]] = {}
     for layer in layers:
@@ -262,20 +262,20 @@ def _with_activations(
             lists.setdefault(head, []).append(place)
     for layer in layers:
         kind = _kind_of(layer)
-        found = known.get(str(layer.get(kind, "")))
-        if found is None or kind not in ("dense", "convolution", "layer_norm", "batch_norm"):
+        unit_of = by_prefix.get(str(layer.get(kind, "")))
+        if unit_of is None or kind not in ("dense", "convolution", "layer_norm", "batch_norm"):
             continue
-        behind = readers.get(str(layer.get("name", found.prefix)), [])
+        behind = readers.get(str(layer.get("name", unit_of.prefix)), [])
         goes_on = {"dense", "convolution", "lstm", "gru", "pool", "flatten"} & set(behind)
-        is_head = not goes_on or _is_output(layer, found, layers)
+        is_head = not goes_on or _is_output(layer, unit_of, layers)
         before_norm = {"layer_norm", "batch_norm"} & set(behind)
         if before_norm:
-            is_head = not _is_slim(found)
-        if is_head or _is_followed_at_once(found, lists):
+            is_head = not _is_slim(unit_of)
+        if is_head or _is_followed_at_once(unit_of, lists):
             continue
         if kind.endswith("_norm") and any(map(_is_slim, units)):
             continue
-        is_ours = found.prefix.startswith((_ADVANTAGE, _VALUE))
+        is_ours = unit_of.prefix.startswith((_ADVANTAGE, _VALUE))
         layer["activation"] = "relu" if is_ours else activation
     return layers
 
@@ -316,17 +316,17 @@ def _prefixes(layers: Sequence[Mapping[str, Any]]) -> set[str]:
 def _suggested(settings: Mapping[str, Any], units: Sequence[Unit]) -> tuple[str, str]:
     """The activation that the settings suggest, and how sure that is."""
     inner = settings.get("custom_model_config")
-    own = inner if isinstance(inner, Mapping) else {}
-    places = [(own, key) for key in own if "activ" in str(key)]
+    model_settings = inner if isinstance(inner, Mapping) else {}
+    places = [(model_settings, key) for key in model_settings if "activ" in str(key)]
     if any(mark in unit.prefix for unit in units for mark in _RLLIB_LAYERS):
-        held = settings.get("fcnet_activation", "tanh")
-        places.append(({"fcnet_activation": held}, "fcnet_activation"))
+        standard = settings.get("fcnet_activation", "tanh")
+        places.append(({"fcnet_activation": standard}, "fcnet_activation"))
     elif str(settings.get("fcnet_activation")) != "tanh":  # it stands there where nobody chose
         places.append((settings, "fcnet_activation"))
     for where, key in places:
         try:
-            given = where.get(key)
-            name = activation_name(given) if isinstance(given, str) else "linear"
+            value = where.get(key)
+            name = activation_name(value) if isinstance(value, str) else "linear"
         except RlconnectError:
             continue
         if name != "linear":
@@ -336,14 +336,14 @@ def _suggested(settings: Mapping[str, Any], units: Sequence[Unit]) -> tuple[str,
 
 def _patterns(names: Sequence[str], shapes: Mapping[str, Shape]) -> list[str]:
     """Names, and one pattern where all that begin alike are among them."""
-    found: list[str] = []
-    left = list(names)
-    while left:
-        head = left[0].split(".")[0]
+    patterns: list[str] = []
+    waiting = list(names)
+    while waiting:
+        head = waiting[0].split(".")[0]
         alike = [name for name in shapes if name.startswith(f"{head}.")]
-        if len(alike) > 1 and set(alike) <= set(left) and not set(head) & set("*?["):
-            found.append(f"{head}.*")
-            left = [name for name in left if name not in alike]
+        if len(alike) > 1 and set(alike) <= set(waiting) and not set(head) & set("*?["):
+            patterns.append(f"{head}.*")
+            waiting = [name for name in waiting if name not in alike]
         else:
-            found.append(left.pop(0))
-    return found
+            patterns.append(waiting.pop(0))
+    return patterns

@@ -77,9 +77,9 @@ class TensorNetwork(nn.Module):
     def weight(self, name: str) -> Tensor:
         """A weight by its name in the file."""
         owner, leaf = self._places[name]
-        found = owner._parameters[leaf]
-        assert found is not None  # placed in the constructor
-        return found
+        parameter = owner._parameters[leaf]
+        assert parameter is not None  # placed in the constructor
+        return parameter
 
     def initial_state(self) -> list[Tensor]:
         """The state at an episode's start, without batch; empty if the network has none."""
@@ -96,37 +96,37 @@ class TensorNetwork(nn.Module):
                 expected=f"{len(self.bound.states)} tensors",
                 found=str(len(state)),
             )
-        known = {name: inputs[name].float() for name in self.bound.inputs}
-        rows = next(iter(known.values())).shape[0] if known else 1
+        values = {name: inputs[name].float() for name in self.bound.inputs}
+        rows = next(iter(values.values())).shape[0] if values else 1
         after: list[Tensor] = []
         for step in self.bound.steps:
-            seen = [known[name] for name in step.inputs]
+            parts = [values[name] for name in step.inputs]
             weights = {part: self.weight(name) for part, name in step.weights.items()}
             recur = _RECURRENT.get(step.layer.kind)
             if recur is not None:
-                found, last = recur(step, weights, joined(seen), state, sequences or rows)
+                result, last = recur(step, weights, joined(parts), state, sequences or rows)
                 after += last
             else:
-                found = _LAYERS[step.layer.kind](step, weights, seen)
-                if not seen:
-                    found = found.expand(rows, *step.shape)
+                result = _LAYERS[step.layer.kind](step, weights, parts)
+                if not parts:
+                    result = result.expand(rows, *step.shape)
             act = _ACTIVATIONS[step.layer.activation]
-            known[step.layer.name] = found if act is None else act(found)
-        outputs = {what: known[name] for what, name in self.bound.network.outputs.items()}
+            values[step.layer.name] = result if act is None else act(result)
+        outputs = {what: values[name] for what, name in self.bound.network.outputs.items()}
         if "value" in outputs:
             outputs["value"] = outputs["value"].reshape(-1)
         return outputs, after
 
 
-def _activation(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+def _activation(step: Step, weights: Weights, inputs: list[Tensor]) -> Tensor:
     act = _ACTIVATIONS[step.layer.value]
-    return joined(seen) if act is None else act(joined(seen))
+    return joined(inputs) if act is None else act(joined(inputs))
 
 
-def _dense(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+def _dense(step: Step, weights: Weights, inputs: list[Tensor]) -> Tensor:
     weight = weights["weight"]
     return functional.linear(
-        joined(seen), weight.T if step.settings["is_turned"] else weight, weights.get("bias")
+        joined(inputs), weight.T if step.settings["is_turned"] else weight, weights.get("bias")
     )
 
 
@@ -145,31 +145,31 @@ _POOLS: Final[Mapping[tuple[str, int], Callable[..., Tensor]]] = {
 }
 
 
-def _convolution(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    given, weight = step.settings, weights["weight"]
-    if given["is_keras"]:
+def _convolution(step: Step, weights: Weights, inputs: list[Tensor]) -> Tensor:
+    settings, weight = step.settings, weights["weight"]
+    if settings["is_keras"]:
         weight = weight.movedim((-1, -2), (0, 1))
-    image = _first(joined(seen), given["is_last"])
-    found = _CONVOLUTIONS[len(given["stride"])](
-        _padded(image, given["padding"], 0.0),
+    image = _first(joined(inputs), settings["is_last"])
+    outputs = _CONVOLUTIONS[len(settings["stride"])](
+        _padded(image, settings["padding"], 0.0),
         weight,
         weights.get("bias"),
-        given["stride"],
+        settings["stride"],
         0,
-        given["dilation"],
-        given["groups"],
+        settings["dilation"],
+        settings["groups"],
     )
-    return found.movedim(1, -1) if given["is_last"] else found
+    return outputs.movedim(1, -1) if settings["is_last"] else outputs
 
 
-def _pool(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    given, kind = step.settings, step.layer.value
-    image = _first(joined(seen), given["is_last"])
+def _pool(step: Step, weights: Weights, inputs: list[Tensor]) -> Tensor:
+    settings, kind = step.settings, step.layer.value
+    image = _first(joined(inputs), settings["is_last"])
     lowest = torch.finfo(torch.float32).min
-    padded = _padded(image, given["padding"], lowest if kind == "max" else 0.0)
-    pool = _POOLS[kind, len(given["sides"])]
-    pooled = pool(padded, given["sides"], given["stride"])
-    return pooled.movedim(1, -1) if given["is_last"] else pooled
+    padded = _padded(image, settings["padding"], lowest if kind == "max" else 0.0)
+    pool = _POOLS[kind, len(settings["sides"])]
+    pooled = pool(padded, settings["sides"], settings["stride"])
+    return pooled.movedim(1, -1) if settings["is_last"] else pooled
 
 
 def _first(image: Tensor, is_last: bool) -> Tensor:
@@ -183,16 +183,16 @@ def _padded(image: Tensor, padding: Sequence[tuple[int, int]], filler: float) ->
     return functional.pad(image, flat, value=filler)
 
 
-def _layer_norm(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
+def _layer_norm(step: Step, weights: Weights, inputs: list[Tensor]) -> Tensor:
     weight = weights["weight"]
     shape = list(weight.shape)
     return functional.layer_norm(
-        joined(seen), shape, weight, weights.get("bias"), step.settings["epsilon"]
+        joined(inputs), shape, weight, weights.get("bias"), step.settings["epsilon"]
     )
 
 
-def _squash(step: Step, weights: Weights, seen: list[Tensor]) -> Tensor:
-    bent = torch.sigmoid(2.0 * joined(seen))
+def _squash(step: Step, weights: Weights, inputs: list[Tensor]) -> Tensor:
+    bent = torch.sigmoid(2.0 * joined(inputs))
     return weights["action_range"] * bent + weights["low_action"]
 
 
@@ -207,10 +207,10 @@ def _lstm(
     for index in range(step.settings["layers"]):
         wide, high, bias = _cell(step, weights, index)
         h, c = state[step.state + 2 * index : step.state + 2 * index + 2]
-        seen, outputs = functional.linear(x, wide, bias), []
+        from_input, outputs = functional.linear(x, wide, bias), []
         for t in range(x.shape[1]):
-            put, keep, new, show = (seen[:, t] + functional.linear(h, high)).chunk(4, -1)
-            c = torch.sigmoid(keep) * c + torch.sigmoid(put) * torch.tanh(new)
+            write, keep, new, show = (from_input[:, t] + functional.linear(h, high)).chunk(4, -1)
+            c = torch.sigmoid(keep) * c + torch.sigmoid(write) * torch.tanh(new)
             h = torch.sigmoid(show) * torch.tanh(c)
             outputs.append(h)
         after += [h, c]
@@ -227,11 +227,11 @@ def _gru(
         wide, high = (weights[f"{part}_l{index}"] for part in ("weight_ih", "weight_hh"))
         first, second = (weights.get(f"{part}_l{index}") for part in ("bias_ih", "bias_hh"))
         h = state[step.state + index]
-        seen, outputs = functional.linear(x, wide, first), []
+        from_input, outputs = functional.linear(x, wide, first), []
         for t in range(x.shape[1]):
-            a, b, new = seen[:, t].chunk(3, -1)
-            own_a, own_b, own = functional.linear(h, high, second).chunk(3, -1)
-            fresh = torch.tanh(new + torch.sigmoid(a + own_a) * own)
+            a, b, new = from_input[:, t].chunk(3, -1)
+            own_a, own_b, own_new = functional.linear(h, high, second).chunk(3, -1)
+            fresh = torch.tanh(new + torch.sigmoid(a + own_a) * own_new)
             h = fresh + torch.sigmoid(b + own_b) * (h - fresh)
             outputs.append(h)
         after.append(h)
@@ -243,8 +243,8 @@ def _cell(step: Step, weights: Weights, index: int) -> tuple[Tensor, Tensor, Ten
     wide, high = (weights[f"{part}_l{index}"] for part in ("weight_ih", "weight_hh"))
     if step.settings["is_turned"]:
         wide, high = wide.T, high.T
-    found = (weights.get(f"{part}_l{index}") for part in ("bias_ih", "bias_hh"))
-    biases = [bias for bias in found if bias is not None]
+    named = (weights.get(f"{part}_l{index}") for part in ("bias_ih", "bias_hh"))
+    biases = [bias for bias in named if bias is not None]
     return wide, high, torch.stack(biases).sum(0) if biases else None
 
 

@@ -110,21 +110,21 @@ def units_of(shapes: Mapping[str, Sequence[int]]) -> tuple[list[Unit], list[str]
                 keras.add(stem)
         else:
             groups[name] = alone[name] = {"": name}
-    found: list[Unit] = []
+    units: list[Unit] = []
     rest: list[str] = []
     for order, (stem, parts) in enumerate(groups.items()):
-        own = {part: tuple(shapes[name]) for part, name in parts.items()}
+        part_shapes = {part: tuple(shapes[name]) for part, name in parts.items()}
         names = tuple(parts.values())
         unit = (
-            _parameter(stem, own[""], names, order)
+            _parameter(stem, part_shapes[""], names, order)
             if stem in alone
-            else _unit(stem, own, names, order, stem in keras)
+            else _unit(stem, part_shapes, names, order, stem in keras)
         )
         if unit is None:
             rest += names
         else:
-            found.append(unit)
-    return _with_roles(found), rest
+            units.append(unit)
+    return _with_roles(units), rest
 
 
 def words_of(prefix: str) -> list[str]:
@@ -185,12 +185,12 @@ def _unit(
         ins, outs, sides = weight[-2], weight[-1], weight[:-2]
     else:
         ins, outs, sides = weight[1], weight[0], weight[2:]
-    told = {".1.": "same", ".0.": "valid"}
+    paddings = {".1.": "same", ".0.": "valid"}
     ending = (
         names[0][len(stem) + len("._model") :][:3] if names[0].startswith(f"{stem}._model.") else ""
     )
     unit = Unit("convolution", stem, ins, outs, names, order, sides, is_keras)
-    return replace(unit, padding=told.get(ending, ""))
+    return replace(unit, padding=paddings.get(ending, ""))
 
 
 def _recurrent(
@@ -211,19 +211,20 @@ def _parameter(name: str, shape: Shape, names: tuple[str, ...], order: int) -> U
 
 def _with_roles(units: list[Unit]) -> list[Unit]:
     """Each with the role that its name tells; words that all names have tell nothing."""
-    told = {unit.prefix: words_of(unit.prefix) for unit in units}
+    words = {unit.prefix: words_of(unit.prefix) for unit in units}
     layers = [unit for unit in units if unit.kind != "parameter"]
-    common = set.intersection(*(set(told[unit.prefix]) for unit in layers)) if layers else set()
-    return [replace(unit, role=_role(told[unit.prefix], common)) for unit in units]
+    common = set.intersection(*(set(words[unit.prefix]) for unit in layers)) if layers else set()
+    return [replace(unit, role=_role(words[unit.prefix], common)) for unit in units]
 
 
 def _role(words: list[str], common: set[str]) -> str:
-    own = [word for word in words if word not in common]
-    pairs = {a + b for a, b in pairwise(own)}
-    if SPREAD & {*own, *pairs}:
+    telling = [word for word in words if word not in common]
+    pairs = {a + b for a, b in pairwise(telling)}
+    if SPREAD & {*telling, *pairs}:
         return "spread"
     value, policy = (
-        [place for place, word in enumerate(own) if word in known] for known in (VALUE, POLICY)
+        [place for place, word in enumerate(telling) if word in role_words]
+        for role_words in (VALUE, POLICY)
     )
     if value and policy:  # `policy_net.value_head`: the last word that tells is the layer's own
         return "value" if max(value) > max(policy) else "policy"

@@ -83,10 +83,10 @@ def weights_of(layer: Layer, names: Collection[str]) -> Found:
                 found=", ".join(layer.weights),
             )
         return Found(dict(layer.weights), is_keras=False)
-    found = weights_below(layer.kind, layer.value, names)
-    if found is None:
+    layer_weights = weights_below(layer.kind, layer.value, names)
+    if layer_weights is None:
         raise _missing(layer, f"weights that begin with {layer.value!r}", layer.value, names)
-    return found
+    return layer_weights
 
 
 def weights_below(kind: str, prefix: str, names: Collection[str]) -> Found | None:
@@ -98,18 +98,20 @@ def weights_below(kind: str, prefix: str, names: Collection[str]) -> Found | Non
                 return Found(_cells(prefix, bool(suffix), names), is_keras=False)
     else:
         for stem in _STEMS:
-            known = {part: f"{prefix}{stem}.{own}" for part, own in _TORCH[kind].items()}
-            if known[first] in names:
-                return Found({p: n for p, n in known.items() if n in names}, is_keras=False)
+            by_part = {
+                part: f"{prefix}{stem}.{torch_name}" for part, torch_name in _TORCH[kind].items()
+            }
+            if by_part[first] in names:
+                return Found({p: n for p, n in by_part.items() if n in names}, is_keras=False)
     for stem in _KERAS_STEMS:
         for separator in ("/", "."):
             for ending in ("", ":0"):
-                known = {
-                    part: f"{prefix}{stem}{separator}{own}{ending}"
-                    for part, own in _KERAS.get(kind, {}).items()
+                by_part = {
+                    part: f"{prefix}{stem}{separator}{torch_name}{ending}"
+                    for part, torch_name in _KERAS.get(kind, {}).items()
                 }
-                if known.get(first) in names:
-                    return Found({p: n for p, n in known.items() if n in names}, is_keras=True)
+                if by_part.get(first) in names:
+                    return Found({p: n for p, n in by_part.items() if n in names}, is_keras=True)
     return None
 
 

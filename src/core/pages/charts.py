@@ -306,13 +306,13 @@ def flow(boxes: Sequence[tuple[str, str]], between: Sequence[str] = ()) -> str:
             "</g>"
         )
         if number + 1 < len(boxes):
-            said = escape(_cut(between[number], 18)) if number < len(between) else ""
+            label = escape(_cut(between[number], 18)) if number < len(between) else ""
             if column + 1 < per_row:
                 start, middle = left + width + 1, top + height / 2
                 parts.append(
                     f'<path class="arrow" d="M{start} {middle}h{gap - 7}m-5 -4l6 4l-6 4"/>'
                     f'<text class="tick" x="{start + gap / 2 - 4}" y="{middle - 6}" '
-                    f'text-anchor="middle">{said}</text>'
+                    f'text-anchor="middle">{label}</text>'
                 )
             else:
                 below, under = left + width / 2, top + height
@@ -321,11 +321,13 @@ def flow(boxes: Sequence[tuple[str, str]], between: Sequence[str] = ()) -> str:
                     f'<path class="arrow" d="M{below} {under}v{drop / 2}H{back:.0f}'
                     f'v{drop / 2 - 4}m-4 -5l4 6l4 -6"/>'
                     f'<text class="tick" x="{below - 8}" y="{under + 13}" text-anchor="end">'
-                    f"{said}</text>"
+                    f"{label}</text>"
                 )
     columns = min(len(boxes), per_row)
-    whole = columns * (width + gap) - gap + 4
-    return _svg(whole, rows * (height + drop) - drop + 6, "The pieces in order", "".join(parts))
+    full_width = columns * (width + gap) - gap + 4
+    return _svg(
+        full_width, rows * (height + drop) - drop + 6, "The pieces in order", "".join(parts)
+    )
 
 
 def _cut(text: str, most: int) -> str:

@@ -103,8 +103,8 @@ def lstm(
     outputs = []
     for step in steps:
         gates = np.concatenate([step, hidden], -1) @ weights + bias
-        put, new, keep, show = np.split(gates, 4, -1)
-        cell = cell * sigmoid(keep + forget_bias) + sigmoid(put) * np.tanh(new)
+        write, new, keep, show = np.split(gates, 4, -1)
+        cell = cell * sigmoid(keep + forget_bias) + sigmoid(write) * np.tanh(new)
         hidden = sigmoid(show) * np.tanh(cell)
         outputs.append(hidden)
     stacked = np.stack(outputs).astype(np.float64, copy=False)  # whatever goes in, as in RLlib

@@ -26,8 +26,8 @@ class LastFew(dict[Any, Any]):
         self._make = make
 
     def __missing__(self, key: Any) -> Any:
-        made = self._make(key)
+        value = self._make(key)
         if len(self) >= _KEPT:
             self.clear()
-        self[key] = made
-        return made
+        self[key] = value
+        return value

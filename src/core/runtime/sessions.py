@@ -62,19 +62,19 @@ class Sessions:
         names = [*names]
         if names == self._last:  # they stand at the end
             return []
-        known, self._last = self._known, names
+        order, self._last = self._known, names
         self.newest = names[0] if len(names) == 1 else _NOBODY
         for name in names:
-            if name in known:
-                known.move_to_end(name)
+            if name in order:
+                order.move_to_end(name)
             else:
-                known[name] = None
-        over = len(known) - self.most
+                order[name] = None
+        over = len(order) - self.most
         if over <= 0:
             return []
-        over = min(over, len(known) - len(set(names)))
-        gone = [known.popitem(last=False)[0] for _ in range(over)]
-        if gone and not self.evicted:
+        over = min(over, len(order) - len(set(names)))
+        dropped = [order.popitem(last=False)[0] for _ in range(over)]
+        if dropped and not self.evicted:
             warnings.warn(
                 f"{self.whose} remembers {self.most:,} sessions, and more were used: the least "
                 "recently used are forgotten, and begin anew should they come back; "
@@ -82,8 +82,8 @@ class Sessions:
                 SessionsEvictedWarning,
                 stacklevel=4,
             )
-        self.evicted += len(gone)
-        return gone
+        self.evicted += len(dropped)
+        return dropped
 
     def forget(self, name: Hashable) -> None:
         """Let a session go that is over."""

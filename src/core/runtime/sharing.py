@@ -76,10 +76,10 @@ class PerThread(Generic[T]):
 
     def __set__(self, instance: Any, value: T | None) -> None:
         """Let it be the thread's value."""
-        own = instance.__dict__
-        values = own.get(_VALUES)
+        attributes = instance.__dict__
+        values = attributes.get(_VALUES)
         if values is None:
-            values = own.setdefault(_VALUES, _Values())  # of two threads, one puts it there
+            values = attributes.setdefault(_VALUES, _Values())  # of two threads, one puts it there
         values.__dict__[self._name] = value
 
 

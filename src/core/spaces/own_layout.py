@@ -68,14 +68,14 @@ class _OwnFields(Fields):
 
     @override
     def array(self, name: str, dtype: np.dtype[Any] | None = None) -> Array:
-        held = self.get(name)
+        value = self.get(name)
         if self.kind != "Simplex":
-            content = {"values" if isinstance(held, (list, tuple)) else "fill": held}
-            if isinstance(held, Mapping):
-                content = {"base64": held.get("base64")}
+            content = {"values" if isinstance(value, (list, tuple)) else "fill": value}
+            if isinstance(value, Mapping):
+                content = {"base64": value.get("base64")}
             kind = dtype_name(self.dtype("biuf") if dtype is None else dtype)
-            held = {"dtype": kind, "shape": list(self.shape()), **content}
-        return array_from_data(held, budget=self.budget, what=f"{name} of a space")
+            value = {"dtype": kind, "shape": list(self.shape()), **content}
+        return array_from_data(value, budget=self.budget, what=f"{name} of a space")
 
     @override
     def flags(self, name: str) -> Array | None:

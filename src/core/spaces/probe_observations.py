@@ -34,9 +34,9 @@ def sampled_courses(
         seed: Of the draws; the space's own generator is left as it was.
         with_corners: Whether the corners follow.
     """
-    own = copy.deepcopy(space)
-    own.seed(seed)
-    courses = [[_reachable(own.sample()) for _ in range(length)] for _ in range(count)]
+    seeded = copy.deepcopy(space)
+    seeded.seed(seed)
+    courses = [[_reachable(seeded.sample()) for _ in range(length)] for _ in range(count)]
     if not with_corners:
         return courses
     return courses + [[_reachable(value)] * length for _, value in corners(space)]

@@ -157,8 +157,8 @@ def _read(data: Any, budget: Budget) -> AnySpace:
         if isinstance(inner, str):
             kind = _KINDS.get(inner.replace("_", "-"))
             if kind is None:
-                known = ", ".join(_KINDS)
-                raise corrupt("a space is of no known kind", expected=known, found=inner)
+                kinds = ", ".join(_KINDS)
+                raise corrupt("a space is of no known kind", expected=kinds, found=inner)
             return _RayFields(kind, data, budget).made()
         space = _read(inner, budget)
         if data.get("original_space") is not None:

@@ -74,28 +74,28 @@ class _Attributes(Fields):
     def get(self, name: str, default: Any = None) -> Any:
         if name == "charset":
             named = ("_char_list", "_char_set", "charset", "_char_str")
-            held = (self.data.get(spelled) for spelled in named)
-            return next((characters for characters in held if characters is not None), None)
+            values = (self.data.get(spelled) for spelled in named)
+            return next((characters for characters in values if characters is not None), None)
         value = self.data.get(name, default)
         is_number_array = isinstance(value, np.ndarray) and value.ndim == 0
         return value[()] if is_number_array and name in ("n", "start") else value
 
     @override
     def dtype(self, kinds: str, default: Any = None) -> np.dtype[Any]:
-        held = self.data.get("dtype")
-        if held is None:
-            held = {"Box": self.data.get("low"), "MultiDiscrete": self.data.get("nvec")}
-            held = getattr(held.get(self.kind), "dtype", default)
-        if isinstance(held, type) and issubclass(held, (np.generic, bool, int, float)):
-            held = np.dtype(held)
-        return checked_dtype(held, self.what, kinds)
+        saved = self.data.get("dtype")
+        if saved is None:
+            saved = {"Box": self.data.get("low"), "MultiDiscrete": self.data.get("nvec")}
+            saved = getattr(saved.get(self.kind), "dtype", default)
+        if isinstance(saved, type) and issubclass(saved, (np.generic, bool, int, float)):
+            saved = np.dtype(saved)
+        return checked_dtype(saved, self.what, kinds)
 
     @override
     def shape(self) -> tuple[int, ...]:
-        held = self.data.get("_shape", self.data.get("shape"))
-        if held is None:
+        saved = self.data.get("_shape", self.data.get("shape"))
+        if saved is None:
             return self.array("low").shape if self.kind == "Box" else ()
-        return checked_shape(held, self.what)
+        return checked_shape(saved, self.what)
 
     @override
     def array(self, name: str, dtype: np.dtype[Any] | None = None) -> Array:
@@ -109,10 +109,10 @@ class _Attributes(Fields):
 
     @override
     def flags(self, name: str) -> Array | None:
-        held = self.data.get(name)
-        if not isinstance(held, np.ndarray) or (held.dtype, held.shape) != (bool, self.shape()):
+        saved = self.data.get(name)
+        if not isinstance(saved, np.ndarray) or (saved.dtype, saved.shape) != (bool, self.shape()):
             return None
-        return None if self.dtype("biuf").kind == "f" else held  # floats' bounds themselves tell
+        return None if self.dtype("biuf").kind == "f" else saved  # floats' bounds themselves tell
 
     @override
     def space(self, value: Any) -> Any:

@@ -145,8 +145,13 @@ class Fields(abc.ABC):
 def _box(fields: Fields) -> AnySpace:
     dtype, shape = fields.dtype("biuf"), fields.shape()
     low, high = fields.array("low", dtype), fields.array("high", dtype)
-    given = [fields.flags(side) for side in ("bounded_below", "bounded_above")]
-    for name, part in (("low", low), ("high", high), ("bounded", given[0]), ("bounded", given[1])):
+    bounded = [fields.flags(side) for side in ("bounded_below", "bounded_above")]
+    for name, part in (
+        ("low", low),
+        ("high", high),
+        ("bounded", bounded[0]),
+        ("bounded", bounded[1]),
+    ):
         if part is not None:
             _same_shape(name, part, shape)
     fields.budget.spend(2 * low.size * (dtype.itemsize + 1), "a Box")
@@ -156,7 +161,7 @@ def _box(fields: Fields) -> AnySpace:
     if bool((low > high).any()):
         raise corrupt("the bounds of a Box contradict themselves", expected="low <= high")
     space: Any = gym.spaces.Box(low, high, shape, _dtype_argument(dtype))
-    below, above = given
+    below, above = bounded
     space.bounded_below = np.array(-np.inf < low if below is None else below, np.bool_)
     space.bounded_above = np.array(high < np.inf if above is None else above, np.bool_)
     return cast("AnySpace", space)
@@ -359,21 +364,21 @@ def charge_tree(space: AnySpace, budget: Budget) -> None:
     budget.spend(SPACE_BYTES * _tree_size(space, {}, budget), "a space")
 
 
-def _tree_size(space: Any, known: dict[int, int], budget: Budget) -> int:
-    if id(space) not in known:
+def _tree_size(space: Any, counted: dict[int, int], budget: Budget) -> int:
+    if id(space) not in counted:
         with budget.level("a space"):
-            sizes = [_tree_size(child, known, budget) for child in spaces_in(space)]
-            known[id(space)] = 1 + sum(sizes)
-    return known[id(space)]
+            sizes = [_tree_size(child, counted, budget) for child in spaces_in(space)]
+            counted[id(space)] = 1 + sum(sizes)
+    return counted[id(space)]
 
 
 def spaces_in(space: Any) -> list[AnySpace]:
     """All spaces right below a space, whatever they are there for."""
-    found: list[AnySpace] = []
+    inner: list[AnySpace] = []
     for name in (*FIELDS.get(kind_of(space), ()), "original_space"):
         part = vars(space).get(name)
         if name == "spaces":
-            found += part.values() if isinstance(part, Mapping) else part
+            inner += part.values() if isinstance(part, Mapping) else part
         elif isinstance(part, gym.Space):
-            found.append(part)
-    return found
+            inner.append(part)
+    return inner

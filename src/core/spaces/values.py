@@ -116,12 +116,12 @@ class _Random:
 
     def unknown(self, space: Any) -> Any:
         """Drawn by the space itself, with our generator."""
-        own = space._np_random
+        generator = space._np_random
         space._np_random = self.rng
         try:
             return space.sample()
         finally:
-            space._np_random = own
+            space._np_random = generator
 
 
 class _Corner:

@@ -241,12 +241,12 @@ def form_mismatch(space: AnySpace, value: Nest) -> tuple[str, str] | None:
         return None if len(value) == count else (f"a tuple of {count}", f"{len(value)} items")
     if not isinstance(value, Mapping):
         return "a dict", f"a {type(value).__name__}"
-    wanted = _children(space)
-    missing = [key for key in wanted if key not in value]
+    children = _children(space)
+    missing = [key for key in children if key not in value]
     if missing:
-        return f"keys {_some(wanted)}", f"no {_some(missing)}"
-    extra = [key for key in value if key not in wanted]
-    return (f"keys {_some(wanted)}", f"{_some(extra)} besides") if extra else None
+        return f"keys {_some(children)}", f"no {_some(missing)}"
+    extra = [key for key in value if key not in children]
+    return (f"keys {_some(children)}", f"{_some(extra)} besides") if extra else None
 
 
 def _some(keys: Any, limit: int = 8) -> str:

@@ -111,13 +111,13 @@ class ActPlan:
     origin: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        found = [(part.name, part.memory) for part in self.obs if part.memory is not None]
+        starts = [(part.name, part.memory) for part in self.obs if part.memory is not None]
         for column, leaves in memory_of(self.columns, self.observation).items():
-            found += [(column, leaf) for leaf in leaves]
-        names = [name for name, _ in found]
+            starts += [(column, leaf) for leaf in leaves]
+        names = [name for name, _ in starts]
         named = [f"{name}_{at}" if names.count(name) > 1 else name for at, name in enumerate(names)]
         object.__setattr__(self, "memory_names", tuple(named))
-        object.__setattr__(self, "start", tuple(np.asarray(first) for _, first in found))
+        object.__setattr__(self, "start", tuple(np.asarray(first) for _, first in starts))
 
     memory_names: tuple[str, ...] = field(init=False, default=())
     start: tuple[Array, ...] = field(init=False, default=())
@@ -167,8 +167,8 @@ def run_step(
         Actions as the environment takes them, and what to remember.
     """
     constants = iter(how.constants)
-    kept = [where_first(first, s, m) for s, m in zip(how.start, memory, strict=True)]
-    remaining = iter(kept[sum(part.memory is not None for part in plan.obs) :])
+    started = [where_first(first, s, m) for s, m in zip(how.start, memory, strict=True)]
+    remaining = iter(started[sum(part.memory is not None for part in plan.obs) :])
     numbers_of_obs = [next(constants) for _ in plan.obs]
     for part in plan.reward:
         reward = part.formula(reward, *next(constants))
@@ -180,7 +180,7 @@ def run_step(
             earned = where_first(first, xp.cast(reward, np.float32) * 0, narrowed(reward))
             leaves = [with_newest(leaves[0], earned)]
         histories[column.name] = nest.unflatten_as(template, leaves)
-    obs, after = _observed(plan, numbers_of_obs, histories, obs, first, kept)
+    obs, after = _observed(plan, numbers_of_obs, histories, obs, first, started)
     columns: dict[str, Any] = {"obs": obs}
     if "obs" in histories:
         histories["obs"] = nest.map_structure(
@@ -221,15 +221,15 @@ def _observed(
     histories: Mapping[str, Nest],
     obs: Nest,
     first: Any,
-    kept: Sequence[Any],
+    states: Sequence[Any],
 ) -> tuple[Nest, list[Any]]:
     """Observations as the network sees them, and what the parts before it remember."""
-    remaining = iter(kept)
+    remaining = iter(states)
     after: list[Any] = []
     for part, numbers in zip(plan.obs, constants, strict=True):
         if part.memory is not None:
-            obs, own = part.formula(obs, next(remaining), first, *numbers)
-            after.append(own)
+            obs, state_after = part.formula(obs, next(remaining), first, *numbers)
+            after.append(state_after)
         elif part.looks:
             past = {look.name: looked(look, histories[look.column]) for look in part.looks}
             obs = part.formula(obs, past, *numbers)

@@ -102,8 +102,8 @@ def looked(look: Look, history: Nest) -> Nest:
         newest = leaf.shape[1] - 1
         places = [newest + offset for offset in look.offsets]
         if len(places) == 1:
-            found = leaf[:, places[0]]
-            return found * 0 if look.zeros else found
+            row = leaf[:, places[0]]
+            return row * 0 if look.zeros else row
         parts = [
             leaf[:, place : place + 1] * (0 if at in look.zeros else 1)
             for at, place in enumerate(places)
@@ -120,11 +120,11 @@ def memory_of(columns: Sequence[Column], observation: Nest) -> Mapping[str, list
         columns: The columns.
         observation: One observation as the network sees it, for its shape.
     """
-    found: dict[str, list[Array]] = {}
+    memory: dict[str, list[Array]] = {}
     for column in columns:
         value = nest.map_structure(np.zeros_like, observation)
         leaves = nest.flatten(value if column.initial is None else column.initial)
-        found[column.name] = [
+        memory[column.name] = [
             np.repeat(np.asarray(leaf)[None], column.kept, axis=0) for leaf in leaves
         ]
-    return found
+    return memory

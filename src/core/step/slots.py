@@ -91,8 +91,8 @@ class Slots:
 
     def keep(self, rows: Rows, memory: Sequence[Any]) -> None:
         """Take what rows are to remember; their next step is not the first of an episode."""
-        for kept, new in zip(self.memory, memory, strict=True):
-            kept[rows] = new
+        for column, new in zip(self.memory, memory, strict=True):
+            column[rows] = new
         self.first[rows] = False
 
     def end(self, rows: Rows, ended: Any) -> None:
@@ -111,25 +111,25 @@ class Slots:
     def reset(self, env_ids: Iterable[Hashable] | None = None) -> None:
         """Forget all slots of some environments; of all of them if None."""
         if env_ids is None:
-            gone = list(self._row_of)
+            ended = list(self._row_of)
         else:
-            gone = [key for env_id in env_ids for key in self._agents.get(env_id, ())]
-        for key in dict.fromkeys(gone):
+            ended = [key for env_id in env_ids for key in self._agents.get(env_id, ())]
+        for key in dict.fromkeys(ended):
             self._close(key)
             self.sessions.forget(key)
         self._asked = ()
 
     def hand_over(self, other: Slots, env_ids: Iterable[Hashable]) -> None:
         """Let other slots of the same kind go on with some environments, and forget them here."""
-        gone = dict.fromkeys(env_ids)
-        keys = [key for env_id in gone for key in self._agents.get(env_id, ())]
+        ended = dict.fromkeys(env_ids)
+        keys = [key for env_id in ended for key in self._agents.get(env_id, ())]
         here = np.array([self._row_of[key] for key in keys], np.intp)
         there = other.rows(keys)
-        for given, taken in zip(
+        for source, target in zip(
             (self.first, *self.memory), (other.first, *other.memory), strict=True
         ):
-            taken[there] = given[here]
-        self.reset(gone)
+            target[there] = source[here]
+        self.reset(ended)
 
     def state_dict(self) -> dict[str, Any]:
         """Every slot and what it remembers, as plain data and arrays."""
@@ -156,13 +156,13 @@ class Slots:
             )
         keys = [(env, agent) for env, agent in state["slots"]]
         with at("first"):
-            given = [shaped(state["first"], (len(keys),))]
-        for place, (held, shape) in enumerate(zip(state["memory"], shapes, strict=True)):
+            columns = [shaped(state["first"], (len(keys),))]
+        for place, (saved_column, shape) in enumerate(zip(state["memory"], shapes, strict=True)):
             with at("memory", place):
-                given.append(shaped(held, (len(keys), *shape)))
+                columns.append(shaped(saved_column, (len(keys), *shape)))
         self.reset()
         rows = self.rows(keys)
-        for memory, saved in zip([self.first, *self.memory], given, strict=True):
+        for memory, saved in zip([self.first, *self.memory], columns, strict=True):
             memory[rows] = xp.constant(saved, memory)
 
     def _opened(self, key: Key) -> int:
@@ -187,13 +187,13 @@ class Slots:
             del self._agents[key[0]]
 
     def _grow(self) -> None:
-        known = len(self.first)
-        size = max(2 * known, 8)
-        if known < self.sessions.most:
+        used = len(self.first)
+        size = max(2 * used, 8)
+        if used < self.sessions.most:
             size = min(size, max(self.sessions.most, 8))
-        more = size - known
+        more = size - used
         for place, (memory, start) in enumerate(zip(self.memory, self.start, strict=True)):
             fresh = xp.namespace(start).broadcast_to(start, (more, *start.shape))
             self.memory[place] = xp.concatenate([memory, fresh])
         self.first = xp.concatenate([self.first, xp.constant(np.ones(more, bool), self.first)])
-        self._free = list(range(known, size))  # nothing else was free
+        self._free = list(range(used, size))  # nothing else was free

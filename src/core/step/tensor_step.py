@@ -63,24 +63,24 @@ class TensorStep(nn.Module):
     ) -> tuple[Nest, tuple[Tensor, ...]]:
         """A step from arrays or tensors; explores if there is a generator."""
         device = self.device
-        given = nest.map_structure(lambda leaf: placed(leaf, device), obs)
+        observations = nest.map_structure(lambda leaf: placed(leaf, device), obs)
         if first is None:
-            first = torch.zeros(nest.a_leaf(given).shape[0], dtype=torch.bool, device=device)
+            first = torch.zeros(nest.a_leaf(observations).shape[0], dtype=torch.bool, device=device)
         earned = None if reward is None else placed(reward, device)
         remembered = tuple(placed(each, device) for each in memory)
         if rng is None:
-            actions, after = self(given, earned, placed(first, device), *remembered)
+            actions, after = self(observations, earned, placed(first, device), *remembered)
             return actions, after
         how = self._running(lambda inputs: self._explored(inputs, rng))
         exploring = self.plan.brain.exploring(rng, self.brain)
         how = how if exploring is None else replace(how, run=exploring)
-        return run_step(self.plan, how, given, earned, placed(first, device), remembered)
+        return run_step(self.plan, how, observations, earned, placed(first, device), remembered)
 
     @property
     def device(self) -> Any:
         """Where the step computes."""
-        for held in (*self.parameters(), *self.buffers()):
-            return held.device
+        for tensor in (*self.parameters(), *self.buffers()):
+            return tensor.device
         return torch.device("cpu")
 
     def _running(self, choose: Any) -> Running:

@@ -27,12 +27,12 @@ def visible(text: object, most: int = MOST_SHOWN) -> str:
         >>> print(visible("agent\x1b[2J\n"))
         agent\x1b[2J\n
     """
-    given = str(text)
-    cut = given[:most]
+    full = str(text)
+    cut = full[:most]
     if cut.isprintable():
-        return f"{cut}…" if len(given) > most else cut
+        return f"{cut}…" if len(full) > most else cut
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
-    return f"{shown}…" if len(given) > most else shown
+    return f"{shown}…" if len(full) > most else shown
 
 
 def visible_lines(text: str) -> str:

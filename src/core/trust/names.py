@@ -27,10 +27,10 @@ def find(name: str, slot: Slot, trust: Trust = NOTHING) -> Any:
     """
     if not name:
         return None
-    for known in (trust.find, PROCESS.exactly, slot.table, PROCESS.find):
-        found = known(name)
-        if found is not None and slot.fits(found):
-            return found
+    for lookup in (trust.find, PROCESS.exactly, slot.table, PROCESS.find):
+        answer = lookup(name)
+        if answer is not None and slot.fits(answer):
+            return answer
     return None
 
 
@@ -47,9 +47,9 @@ def resolve(name: str, slot: Slot, trust: Trust = NOTHING, call: str = "") -> An
         UnknownClassError: Nobody has given it a meaning.
     """
     names = Names(trust)
-    found = names.find(name, slot)
+    answer = names.find(name, slot)
     names.check(call)
-    return found
+    return answer
 
 
 class Names:
@@ -68,12 +68,12 @@ class Names:
 
     def find(self, name: str, slot: Slot) -> Any:
         """What a name stands for; an inert stand-in where nobody knows."""
-        found = find(name, slot, self.trust)
-        if found is None:
+        answer = find(name, slot, self.trust)
+        if answer is None:
             self.missing.setdefault(name, slot)
             module, _, last = name.rpartition(".")
             return GlobalRef(module, last)
-        return found
+        return answer
 
     def check(self, call: str = "") -> None:
         """Tell what nobody knows.
@@ -118,11 +118,11 @@ def unknown(
 
 def words(names: Iterable[str]) -> str:
     """How a caller would let names in: `trust=[Mine]`."""
-    held = list(names)[:_MOST_SHOWN]
-    short = [name.rpartition(".")[2] for name in held]
+    first_names = list(names)[:_MOST_SHOWN]
+    short = [name.rpartition(".")[2] for name in first_names]
     if all(each.isidentifier() for each in short) and len(set(short)) == len(short):
         return f"trust=[{', '.join(short)}]"
-    return "trust={" + ", ".join(f"{name[:_LONGEST]!r}: ..." for name in held) + "}"
+    return "trust={" + ", ".join(f"{name[:_LONGEST]!r}: ..." for name in first_names) + "}"
 
 
 def together(*steps: Callable[[], Any]) -> list[Any]:
@@ -131,11 +131,11 @@ def together(*steps: Callable[[], Any]) -> list[Any]:
     Raises:
         UnknownClassError: Names that nobody knows; all of them.
     """
-    made: list[Any] = []
+    results: list[Any] = []
     failed: list[UnknownClassError] = []
     for step in steps:
         try:
-            made.append(step())
+            results.append(step())
         except UnknownClassError as error:
             failed.append(error)
     if failed:
@@ -150,4 +150,4 @@ def together(*steps: Callable[[], Any]) -> list[Any]:
         others = {**failed[-1].facts, **failed[0].facts}
         rest = {key: fact for key, fact in others.items() if key not in _OWN_FACTS}
         raise unknown(slots, **rest) from failed[0]
-    return made
+    return results

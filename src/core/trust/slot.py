@@ -47,8 +47,8 @@ def by_path(homes: Mapping[str, str], package: str) -> Callable[[str], Any]:
         last = name.rpartition(".")[2]
         if last not in homes:
             return None
-        module, _, own = homes[last].partition(":")
+        module, _, own_name = homes[last].partition(":")
         with torch_needed(last):
-            return getattr(import_module(module, package), own or last)
+            return getattr(import_module(module, package), own_name or last)
 
     return fetch

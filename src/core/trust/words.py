@@ -83,14 +83,14 @@ class Trust:
             return None
         path = name.replace(":", ".")
         module, _, last = path.rpartition(".")
-        for known in (name, path, f"{module}:{last}", last):
-            if known in self._named:
-                return self._named[known]
-        found = self._alone.get(path)
-        if found is None:
+        for spelling in (name, path, f"{module}:{last}", last):
+            if spelling in self._named:
+                return self._named[spelling]
+        value = self._alone.get(path)
+        if value is None:
             alike = self._short.get(last, ())
-            found = alike[0] if len(alike) == 1 else None
-        return found
+            value = alike[0] if len(alike) == 1 else None
+        return value
 
     def by_name(self) -> dict[str, Any]:
         """All of it by the names it may have: those given, dotted ones, and lone last parts."""
@@ -116,10 +116,10 @@ class Trust:
         """Both; where they differ, the first one counts."""
         if not self or not other:
             return self or other
-        made = Trust({**other._named, **self._named})
+        joined = Trust({**other._named, **self._named})
         for each in (*other._alone.values(), *self._alone.values()):
-            made.add(each)
-        return made
+            joined.add(each)
+        return joined
 
     def __repr__(self) -> str:
         return f"Trust({', '.join(self)})"

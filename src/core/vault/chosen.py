@@ -11,8 +11,8 @@ _Part = TypeVar("_Part")
 
 
 def chosen(
-    found: Mapping[str, _Part],
-    wanted: Iterable[str] | None,
+    by_id: Mapping[str, _Part],
+    ids: Iterable[str] | None,
     where: Any,
     *,
     kind: str = "policy",
@@ -21,8 +21,8 @@ def chosen(
     """What has the wanted names, in their order; everything if None.
 
     Args:
-        found: What there is.
-        wanted: The names.
+        by_id: What there is.
+        ids: The names.
         where: The path, for the error.
         kind: What has names, for the error.
         hint: What to do, for the error.
@@ -30,9 +30,9 @@ def chosen(
     Raises:
         UnknownNameError: There is nothing of some name.
     """
-    names = list(found) if wanted is None else list(wanted)
+    names = list(by_id) if ids is None else list(ids)
     for name in names:
-        if name not in found:
-            there = ", ".join(map(repr, found)) or "one of none"
+        if name not in by_id:
+            there = ", ".join(map(repr, by_id)) or "one of none"
             raise UnknownNameError(f"no {kind} {name!r} in {where}", expected=there, hint=hint)
-    return {name: found[name] for name in names}
+    return {name: by_id[name] for name in names}

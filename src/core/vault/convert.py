@@ -111,11 +111,11 @@ def convert(
 def _convert(source: Path, target: Path, policies: Iterable[str] | None) -> Conversion:
     with _staged(target) as folder:
         if (source / ACTOR_FILE).is_file():
-            made = _write_players(source, folder, policies)
+            result = _write_players(source, folder, policies)
         else:
-            made = _write(source, folder, policies)
+            result = _write(source, folder, policies)
         size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    return replace(made, source=str(source), out=str(target), size=size)
+    return replace(result, source=str(source), out=str(target), size=size)
 
 
 def _write_players(source: Path, folder: Path, policies: Iterable[str] | None) -> Conversion:
@@ -134,16 +134,16 @@ def _write_players(source: Path, folder: Path, policies: Iterable[str] | None) -
         )
     folder.mkdir()
     _copy(source, ACTOR_FILE, folder)
-    made = [_write(part_of(source, name), folder / name, None) for name in players]
+    results = [_write(part_of(source, name), folder / name, None) for name in players]
     notes = [
         replace(note, where=f"{name}/{note.where}")
-        for name, each in zip(players, made, strict=True)
+        for name, each in zip(players, results, strict=True)
         for note in each.not_kept
     ]
     names = [
-        f"{name}/{each}" for name, one in zip(players, made, strict=True) for each in one.names
+        f"{name}/{each}" for name, one in zip(players, results, strict=True) for each in one.names
     ]
-    arrays = sum(each.arrays for each in made)
+    arrays = sum(each.arrays for each in results)
     return Conversion("", "", "actor", tuple(names), arrays, 0, tuple(notes))
 
 
@@ -232,8 +232,8 @@ def _without_pickles(value: Any, notes: _Notes, place: str) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(_without_pickles(part, notes, place) for part in value)
     if isinstance(value, (bytes, str)):
-        held = bytes_in_text(value) if isinstance(value, str) else value
-        if starts_pickle(held[:HEAD]):
+        raw = bytes_in_text(value) if isinstance(value, str) else value
+        if starts_pickle(raw[:HEAD]):
             notes.add(place.lstrip("/"), "pickled bytes")
             return None
     return value
@@ -277,9 +277,9 @@ def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
                 count += _write_file(decoding, file, place / f"{stem}{DOCUMENT_ENDING}", notes)
                 names[key] = f"{stem}{DOCUMENT_ENDING}"
         if node.metadata_file:
-            said = {**node.metadata, **names}
-            said.pop(SAVE_KEY, None)  # what another save wrote, and its checksums
-            text = json.dumps(said, indent=1)
+            metadata = {**node.metadata, **names}
+            metadata.pop(SAVE_KEY, None)  # what another save wrote, and its checksums
+            text = json.dumps(metadata, indent=1)
             (place / node.metadata_file).write_text(text, encoding="utf-8")
         for name in _TEXTS:
             if (node.path / name).is_file():
@@ -295,8 +295,10 @@ def _write_file(decoding: Decoding, file: Path, place: Path, notes: _Notes) -> i
     """One file of a component as a document, read back and compared."""
     where = decoding.place(file)
     value = decoding.require(file, "component")
-    held = PlainStandIns(lambda inside, what: notes.add(f"{where}: {inside}".rstrip(": "), what))
-    plain = held.plain(value)
+    stand_ins = PlainStandIns(
+        lambda inside, what: notes.add(f"{where}: {inside}".rstrip(": "), what)
+    )
+    plain = stand_ins.plain(value)
     place.parent.mkdir(parents=True, exist_ok=True)
     save_folder(place, {"value": plain}, kind="component")
     again = PlainStandIns(lambda inside, what: None)

@@ -81,9 +81,9 @@ class Decoding:
 
     def problem(self, where: str, what: str, hint: str = "", kind: ProblemKind = "note") -> None:
         """Note what is missing or damaged, once."""
-        found = Problem("" if where == "." else where, what, hint, kind)
-        if found not in self.problems:
-            self.problems.append(found)
+        new = Problem("" if where == "." else where, what, hint, kind)
+        if new not in self.problems:
+            self.problems.append(new)
 
     def attempt(self, path: Path | None, role: str, what: str) -> Any:
         """The decoded content of a file, or None with a problem noted."""
@@ -113,8 +113,8 @@ class Decoding:
             place = self.place(path)
             if place in error.message:
                 raise
-            told = {"expected": error.expected, "found": error.found, "hint": error.hint}
-            raise type(error)(f"{place}: {error.message}", **told, **error.facts) from None
+            message = {"expected": error.expected, "found": error.found, "hint": error.hint}
+            raise type(error)(f"{place}: {error.message}", **message, **error.facts) from None
 
     def load(self, path: Path, role: str) -> Any:
         """As `require`, with a warning where an ordinary unpickler would run programs."""
@@ -147,18 +147,18 @@ class Decoding:
         from .own.own_format import read_folder
         from .own.stand_ins import live_stand_ins
 
-        held = read_folder(path, limits=self.limits)
+        saved = read_folder(path, limits=self.limits)
         place = self.place(path)
         size = sum(file.stat().st_size for file in path.iterdir() if file.is_file())
         self.files[place] = FileRecord(place, size, role)
-        value = live_stand_ins(held.document.get("value"))
+        value = live_stand_ins(saved.document.get("value"))
         self.note_foreign(value, place)
         return value
 
     def decode_bytes(self, data: bytes | memoryview, place: str, encoding: str) -> Any:
         """The value in `data`, which lies at `place`."""
         budget, trace = self.budget, Trace()
-        left = budget.left
+        budget_left = budget.left
 
         def machine(content: bytes | memoryview) -> PickleMachine:
             return PickleMachine(content, budget, constructors=CONSTRUCTORS, trace=trace)
@@ -180,7 +180,7 @@ class Decoding:
             else:
                 value = machine(data).load()
         except CheckpointError:
-            budget.left = left  # what was made is gone; other files shall not lack it
+            budget.left = budget_left  # what was made is gone; other files shall not lack it
             raise
         finally:  # what stands before the damage, an ordinary unpickler would have called
             for call in unsafe_calls(trace, value, place):
@@ -196,9 +196,9 @@ class Decoding:
         if references is not None and not any(map(_is_telling, references)):
             return
         for path, part in named_places(value):
-            found = _foreign(part, f"{place}: {path}" if path else place)
-            if found and found.name not in self._foreign and len(self._foreign) < _MAX_FOREIGN:
-                self._foreign[found.name] = found
+            name = _foreign(part, f"{place}: {path}" if path else place)
+            if name and name.name not in self._foreign and len(self._foreign) < _MAX_FOREIGN:
+                self._foreign[name.name] = name
 
     @property
     def unsafe(self) -> tuple[CallRecord, ...]:

@@ -87,14 +87,14 @@ def describe_checkpoint(
 
 def trained_steps(checkpoint: Checkpoint) -> int | None:
     """How many steps of environments it has learnt from, as far as its files tell."""
-    told: list[Any] = [checkpoint.counters.get(name) for name in _STEPS]
-    told += [each.global_timestep for each in checkpoint.policies.values()]
-    told += [
+    counts: list[Any] = [checkpoint.counters.get(name) for name in _STEPS]
+    counts += [each.global_timestep for each in checkpoint.policies.values()]
+    counts += [
         each.state.get(_STEPS[-1])
         for each in checkpoint.components
         if each.path == ENV_RUNNER and isinstance(each.state, Mapping)
     ]
-    return max((each for each in told if type(each) is int and each > 0), default=None)
+    return max((each for each in counts if type(each) is int and each > 0), default=None)
 
 
 def _policy(record: PolicyRecord) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _policy(record: PolicyRecord) -> dict[str, Any]:
             "agent": _connectors(record.agent_connectors),
             "action": _connectors(record.action_connectors),
         },
-        "filters": [_filter(found) for found in record.filters],
+        "filters": [_filter(each) for each in record.filters],
         "weights": _weights(record.weights),
         "global_timestep": as_json(record.global_timestep),
         "exploration": jsonable(record.config.get("exploration_config")),
@@ -140,14 +140,14 @@ def _module(record: ModuleRecord) -> dict[str, Any]:
 
 def _proposal(record: PolicyRecord | ModuleRecord, records: list[Records]) -> dict[str, Any] | None:
     """The network that names and shapes suggest, where its code is not here."""
-    found = proposed_network(record, records) if needs_network(record) else None
-    if found is None:
+    proposed = proposed_network(record, records) if needs_network(record) else None
+    if proposed is None:
         return None
     return {
-        "layers": layer_words(found.network, found.guessed),
-        "network": found.network.as_data(),
-        "guessed": list(found.guessed),
-        "decided": "" if found.decision is None else f"{found.decision} ({found.records})",
+        "layers": layer_words(proposed.network, proposed.guessed),
+        "network": proposed.network.as_data(),
+        "guessed": list(proposed.guessed),
+        "decided": "" if proposed.decision is None else f"{proposed.decision} ({proposed.records})",
     }
 
 
@@ -156,7 +156,7 @@ def _component(part: ComponentRecord) -> dict[str, Any]:
         "path": part.path,
         "class": part.component_class,
         "pieces": [_connector(piece) for piece in part.pieces],
-        "filters": [_filter(found) for found in part.filters],
+        "filters": [_filter(each) for each in part.filters],
     }
 
 
@@ -165,24 +165,24 @@ def _connectors(pipeline: ConnectorRecord | None) -> list[dict[str, Any]] | None
 
 
 def _connector(piece: ConnectorRecord) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": piece.name, "params": jsonable(piece.params)}
+    data: dict[str, Any] = {"name": piece.name, "params": jsonable(piece.params)}
     if piece.module:
-        found["module"] = piece.module
+        data["module"] = piece.module
     if piece.children:
-        found["children"] = [_connector(child) for child in piece.children]
-    return found
+        data["children"] = [_connector(child) for child in piece.children]
+    return data
 
 
-def _filter(found: FilterRecord) -> dict[str, Any]:
+def _filter(statistics: FilterRecord) -> dict[str, Any]:
     return {
-        "kind": found.kind,
-        "count": list(found.count),
-        "mean": [as_json(array.tolist()) for array in found.mean],
-        "std": [as_json(array.tolist()) for array in found.std],
-        "demean": found.demean,
-        "destd": found.destd,
-        "clip": as_json(found.clip),
-        "where": found.where,
+        "kind": statistics.kind,
+        "count": list(statistics.count),
+        "mean": [as_json(array.tolist()) for array in statistics.mean],
+        "std": [as_json(array.tolist()) for array in statistics.std],
+        "demean": statistics.demean,
+        "destd": statistics.destd,
+        "clip": as_json(statistics.clip),
+        "where": statistics.where,
     }
 
 

@@ -120,12 +120,12 @@ def locate(path: Path, limits: Limits) -> Node:
         facts = path.stat()
     except (OSError, ValueError) as error:
         typed = access_error(path, error)
-        kept = survivor(path) if isinstance(typed, CheckpointNotFoundError) else None
-        if kept is None:
+        older = survivor(path) if isinstance(typed, CheckpointNotFoundError) else None
+        if older is None:
             raise typed from None
-        if _is_own(kept):
+        if _is_own(older):
             return Node(path, "own", metadata_file=OWN_MANIFEST)
-        return locate(kept, limits)  # The writer of a newer one died.
+        return locate(older, limits)  # The writer of a newer one died.
     if not stat.S_ISDIR(facts.st_mode):
         return _file(path)
     node = _Survey(limits).folder(path)
@@ -146,13 +146,13 @@ def _file(path: Path) -> Node:
         return Node(path, "worker", state_file=path, files=((path.name, path.stat().st_size),))
     if path.suffix == ".json" and _is_own(path):
         return Node(path, "own", files=((path.name, path.stat().st_size),))
-    known = path.stem in STATES or path.name in (*JSON_FILES, CLASS_FILE, OWN_MANIFEST)
+    has_known_name = path.stem in STATES or path.name in (*JSON_FILES, CLASS_FILE, OWN_MANIFEST)
     head = read_head(path, HEAD)
     lost = pointer_error(path.name, head)
     if lost is not None:
         raise lost
     what, advice = other_kind(head)
-    if what and not known:
+    if what and not has_known_name:
         raise NotACheckpointError(
             f"{path} is {what}", expected="a checkpoint folder", found="a file", hint=advice
         )
@@ -160,7 +160,7 @@ def _file(path: Path) -> Node:
         f"{path} is a file",
         expected="a checkpoint folder",
         hint=f"open the folder it lies in: {command('inspect', path.parent)}"
-        if known
+        if has_known_name
         else f"pass the folder that holds {STATE_FILES} files.",
     )
 
@@ -197,8 +197,8 @@ class _Survey:
                 elif entry.is_symlink() and entry.is_dir():
                     links.append(entry.name)
                 elif entry.is_symlink():
-                    held = cached_file(Path(entry.path))
-                    names[entry.name] = (held or Path(entry.path)).lstat().st_size
+                    cached = cached_file(Path(entry.path))
+                    names[entry.name] = (cached or Path(entry.path)).lstat().st_size
                 elif entry.is_file():
                     names[entry.name] = entry.stat(follow_symlinks=False).st_size
             except OSError:
@@ -216,10 +216,10 @@ class _Survey:
         if class_name not in names and CLASS_DOCUMENT in names:
             class_name = CLASS_DOCUMENT
         state_file = _state_file(path, names, metadata)
-        known = bool(metadata_file or state_file or class_name in names)
-        strange = 0 if known or path.name in PART_FOLDERS else strange + 1
+        is_known = bool(metadata_file or state_file or class_name in names)
+        strange = 0 if is_known or path.name in PART_FOLDERS else strange + 1
         children = [] if strange > 2 else self._below(folders, depth, strange)
-        if not known and not children:
+        if not is_known and not children:
             return None
         return _without_others(
             _with_role(
@@ -270,9 +270,9 @@ def _state_file(path: Path, names: dict[str, int], metadata: dict[str, Any]) -> 
     named = base_name(metadata.get(STATE_KEY))
     candidates = [named, *(named + suffix for suffix in ENCODINGS)] if named else []
     candidates += [stem + suffix for stem in STATES for suffix in ENCODINGS]
-    found = next((name for name in candidates if name in names), None)
-    if found is not None and Path(found).suffix in ENCODINGS:
-        return path / found
+    state_file = next((name for name in candidates if name in names), None)
+    if state_file is not None and Path(state_file).suffix in ENCODINGS:
+        return path / state_file
     inner = path / INNER_STATE
     if not inner.is_dir() or inner.is_symlink():
         return None
@@ -345,18 +345,18 @@ def checkpoints_below(path: Path, limits: Limits, deepest: int = 12) -> Iterator
     as files. Parts of a checkpoint are none by themselves.
     """
     pending: list[tuple[Path, int, frozenset[Path]]] = [(path, 0, frozenset())]
-    left = limits.max_entries
-    while pending and left > 0:
+    entries_left = limits.max_entries
+    while pending and entries_left > 0:
         folder, depth, parts = pending.pop(0)
         try:
             node = _Survey(limits, deepest=2).folder(folder)
-            held = entries(folder, limits)
+            listed = entries(folder, limits)
         except CheckpointError:
             continue
-        left -= 1 + len(held)
+        entries_left -= 1 + len(listed)
         below = [
             Path(each.path)
-            for each in held
+            for each in listed
             if each.is_dir(follow_symlinks=False)
             and each.name != INNER_STATE
             and not each.name.endswith(DOCUMENT_ENDING)
@@ -364,10 +364,10 @@ def checkpoints_below(path: Path, limits: Limits, deepest: int = 12) -> Iterator
         if node is not None and _is_one(node) and (folder not in parts or node.role in _WHOLE):
             yield folder
             if node.role == "worker":
-                files = [each.name for each in held if WORKER_FILE.fullmatch(each.name)]
+                files = [each.name for each in listed if WORKER_FILE.fullmatch(each.name)]
                 yield from (folder / name for name in sorted(files, key=_iteration)[:-1])
-            whole = _Survey(limits).folder(folder)
-            parts = frozenset(part.path for part in (whole or node).walk())
+            surveyed = _Survey(limits).folder(folder)
+            parts = frozenset(part.path for part in (surveyed or node).walk())
             is_actor = any(name == ACTOR_FILE for name, _ in node.files)
             below = [] if is_actor else below
         if depth < deepest:
@@ -403,12 +403,12 @@ def newest_below(path: Path, limits: Limits) -> Path | None:
         None of any other folder.
     """
     below = islice(checkpoints_below(path, limits), limits.max_entries)
-    held = [each for each in below if each.is_dir()]
-    is_trial = len({each.parent for each in held}) == 1 and all(
-        TRIAL_CHECKPOINT.fullmatch(each.name) for each in held
+    folders = [each for each in below if each.is_dir()]
+    is_trial = len({each.parent for each in folders}) == 1 and all(
+        TRIAL_CHECKPOINT.fullmatch(each.name) for each in folders
     )
-    if len(held) == 1 or is_trial:
-        return max(held, key=lambda each: (len(each.name), each.name))
+    if len(folders) == 1 or is_trial:
+        return max(folders, key=lambda each: (len(each.name), each.name))
     return None
 
 
@@ -420,24 +420,24 @@ def _only_policies(node: Node) -> bool:
 def _nothing_in(path: Path, limits: Limits) -> NotACheckpointError:
     near = list(islice(checkpoints_below(path, limits), 3))
     if near:
-        listed = ", ".join(str(found) for found in near)
+        listed = ", ".join(str(each) for each in near)
         return NotACheckpointError(
             f"{path} is not a checkpoint, but holds some",
             hint=f"try one of: {listed}; or list all: {command('scan', path)}",
-            checkpoints=[str(found) for found in near],
+            checkpoints=[str(each) for each in near],
         )
-    held = entries(path, limits)
+    listed_entries = entries(path, limits)
     return NotACheckpointError(
-        f"{path} {'holds no checkpoint' if held else 'is an empty folder'}",
-        found=_listed(held),
+        f"{path} {'holds no checkpoint' if listed_entries else 'is an empty folder'}",
+        found=_listed(listed_entries),
         hint=f"a checkpoint folder holds {STATE_FILES} files, or a checkpoint-<n> file.",
     )
 
 
-def _listed(held: list[os.DirEntry[str]]) -> str:
+def _listed(listed_entries: list[os.DirEntry[str]]) -> str:
     """What files in a folder are instead, as far as their first bytes tell."""
     kinds: dict[str, str] = {}
-    for entry in held:
+    for entry in listed_entries:
         if len(kinds) < 3 and entry.is_file(follow_symlinks=False):
             try:
                 what = other_kind(read_head(Path(entry.path), HEAD))[0]

@@ -55,9 +55,9 @@ def policy_algorithm(policy_class: str, algorithm: str) -> str:
         >>> policy_algorithm("A3CTorchPolicy", "A2C"), policy_algorithm("DQNTorchPolicy", "PPO")
         ('A2C', 'DQN')
     """
-    own = algorithm_name(policy_class)
+    by_policy = algorithm_name(policy_class)
     around = ALGORITHMS.get(algorithm)
-    return algorithm if not own or (around and around.borrows == own) else own
+    return algorithm if not by_policy or (around and around.borrows == by_policy) else by_policy
 
 
 CONNECTORS: Final = frozenset(

@@ -29,9 +29,9 @@ def network(record: PolicyRecord | ModuleRecord) -> str:
 
 def _described(record: PolicyRecord | ModuleRecord) -> str:
     """A network that is data in words; empty for any other."""
-    held = record.model_config.get(NETWORK)
+    network = record.model_config.get(NETWORK)
     try:
-        return "" if held is None else in_words(network_of(held))
+        return "" if network is None else in_words(network_of(network))
     except ConfigError:
         return "a described network that cannot be read"
 
@@ -39,10 +39,10 @@ def _described(record: PolicyRecord | ModuleRecord) -> str:
 def _words(record: PolicyRecord | ModuleRecord) -> Iterator[str]:
     config = record.config if isinstance(record, PolicyRecord) else record.model_config
     algorithm = record.algorithm if isinstance(record, PolicyRecord) else ""
-    own = NETWORKS.get(family_of(algorithm))
-    if own:
+    networks = NETWORKS.get(family_of(algorithm))
+    if networks:
         names = ("actor", "twin critics" if config.get("twin_q") else "critic")
-        for name, (below, hiddens, activation) in zip(names, own, strict=True):
+        for name, (below, hiddens, activation) in zip(names, networks, strict=True):
             settings = _mapping(config.get(below)) if below else config
             yield f"{name} {_dense(settings, hiddens, activation)}"
         return

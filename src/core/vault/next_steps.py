@@ -99,8 +99,8 @@ def _verbs(checkpoint: Checkpoint, path: str, one: str) -> list[tuple[str, str]]
     env = "" if one else environment_of(checkpoint)
     if env:
         steps.append((f"rlconnect rollout {path} --env {env}", f"let it play {env}"))
-        told = "what would absorb a change of its environment?"
-        steps.append((f"rlconnect adapt {path} --env {env}", told))
+        purpose = "what would absorb a change of its environment?"
+        steps.append((f"rlconnect adapt {path} --env {env}", purpose))
     if checkpoint.stack == "old":
         out = shlex.quote(free_name(checkpoint.path, "migrated"))
         steps += [
@@ -111,8 +111,8 @@ def _verbs(checkpoint: Checkpoint, path: str, one: str) -> list[tuple[str, str]]
         steps.append((f"rlconnect verify {path}{one}", "does it act as when it was saved?"))
     if find_spec("onnx") and find_spec("onnxscript"):
         out = shlex.quote(free_name(checkpoint.path, "policy.onnx"))
-        told = "one file for other programs: raw observations in, actions out"
-        steps.append((f"rlconnect export {path}{one} --out {out}", told))
+        purpose = "one file for other programs: raw observations in, actions out"
+        steps.append((f"rlconnect export {path}{one} --out {out}", purpose))
     return steps
 
 
@@ -127,8 +127,8 @@ def environment_of(checkpoint: Checkpoint) -> str:
     (record,) = checkpoint.acting.values()
     if record.observation_space is None or record.action_space is None:
         return ""
-    seen = getattr(record, "environment_space", record.observation_space)
-    return _KNOWN.get((describe(seen), describe(record.action_space)), "")
+    space = getattr(record, "environment_space", record.observation_space)
+    return _KNOWN.get((describe(space), describe(record.action_space)), "")
 
 
 def _is_installed(name: str) -> bool:

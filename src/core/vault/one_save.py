@@ -29,11 +29,11 @@ def of_one_save(load: _Loader) -> _Loader:
     def loading(*args: Any, **kwargs: Any) -> Any:
         path = folder_of(args[at] if len(args) > at else kwargs["path"])
 
-        def read(kept: Path | None) -> Any:
-            found = path if kept is None else kept
+        def read(older: Path | None) -> Any:
+            place = path if older is None else older
             if len(args) > at:
-                return load(*args[:at], found, *args[at + 1 :], **kwargs)
-            return load(*args, **{**kwargs, "path": found})
+                return load(*args[:at], place, *args[at + 1 :], **kwargs)
+            return load(*args, **{**kwargs, "path": place})
 
         return read_as_one(path, read)
 
@@ -65,25 +65,25 @@ def read_as_one(
             replaced in each of several tries.
     """
     folder = Path(os.path.abspath(path))
-    held = _held.get()
-    if held is not None and folder.is_relative_to(held[0]):
+    current = _held.get()
+    if current is not None and folder.is_relative_to(current[0]):
         return read(None)
     error: Exception | None = None
     for _ in range(_TRIES):
         before = _mark(folder)
-        kept = survivor(folder)
-        token = _held.set((kept or folder, check is not None))
+        older = survivor(folder)
+        token = _held.set((older or folder, check is not None))
         try:
             if check is not None:
-                check(kept or folder)
-            found = read(kept)
+                check(older or folder)
+            result = read(older)
         except Exception as failure:
             if _mark(folder) == before:
                 raise
             error = failure
         else:
             if _mark(folder) == before:
-                return found
+                return result
         finally:
             _held.reset(token)
     raise CheckpointError(
@@ -94,18 +94,18 @@ def read_as_one(
 
 def was_checked(folder: Path) -> bool:
     """Whether whoever reads a folder now has held its files to their save."""
-    held = _held.get()
-    return held is not None and held[1] and folder.is_relative_to(held[0])
+    current = _held.get()
+    return current is not None and current[1] and folder.is_relative_to(current[0])
 
 
 def _mark(folder: Path) -> tuple[int, ...]:
     """What differs between two saves to one place."""
-    found: list[int] = []
+    marks: list[int] = []
     for path in (folder, *(folder / name for name in (SAVE_MANIFEST, *COMPONENT_FILES))):
         try:
             facts = path.stat()
         except (OSError, ValueError):
             continue
         is_manifest = path is not folder
-        found += facts.st_dev, facts.st_ino, facts.st_mtime_ns if is_manifest else 0
-    return tuple(found)
+        marks += facts.st_dev, facts.st_ino, facts.st_mtime_ns if is_manifest else 0
+    return tuple(marks)

@@ -177,8 +177,8 @@ def _require_content(checkpoint: Checkpoint) -> Checkpoint:
         CorruptCheckpointError: Not one file could.
         MissingPartError: No file but the JSON ones is left.
     """
-    told = [m for m in checkpoint.modules.values() if m.weights or m.module_class]
-    nothing = not checkpoint.policies and not told and not checkpoint.config
+    modules = [m for m in checkpoint.modules.values() if m.weights or m.module_class]
+    nothing = not checkpoint.policies and not modules and not checkpoint.config
     unread = all(c.state is None and not c.component_class for c in checkpoint.components)
     if nothing and unread and checkpoint.problems:
         worst = next((p for p in checkpoint.problems if p.kind == "damaged"), None)

@@ -71,23 +71,23 @@ class Plainer:
         return value if isinstance(value, complex) else repr(value)[:200]
 
     def _object(self, value: Opaque, depth: int) -> dict[str, Any]:
-        found: dict[str, Any] = {REF_KEY: class_path(value) or "unknown"}
+        data: dict[str, Any] = {REF_KEY: class_path(value) or "unknown"}
         if value.is_by_value:
-            found["held"] = "by value"
-            return found
+            data["held"] = "by value"
+            return data
         if value.args:
-            found["arguments"] = [self(part, depth + 1) for part in value.args]
+            data["arguments"] = [self(part, depth + 1) for part in value.args]
         if value.kwargs:
-            found["keywords"] = self(value.kwargs, depth + 1)
+            data["keywords"] = self(value.kwargs, depth + 1)
         if value.state is not None:
-            found["state"] = self(value.state, depth + 1)
+            data["state"] = self(value.state, depth + 1)
         if value.items:
-            found["items"] = self(value.items, depth + 1)
+            data["items"] = self(value.items, depth + 1)
         if value.entries:
-            found["entries"] = [
+            data["entries"] = [
                 [self(key, depth + 1), self(part, depth + 1)] for key, part in value.entries
             ]
-        return found
+        return data
 
     def _key(self, key: Any) -> Any:
         if isinstance(key, (str, int, float, bool, type(None))):

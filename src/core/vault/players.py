@@ -24,13 +24,13 @@ _Part = TypeVar("_Part")
 
 
 def saved_players(
-    path: str | os.PathLike[str], wanted: Sequence[str] | None = None
+    path: str | os.PathLike[str], ids: Sequence[str] | None = None
 ) -> tuple[dict[str, Path], Mapping[str, Any]] | None:
     """The folders of an actor's players by id, and what it is beside them; None of another folder.
 
     Args:
         path: The actor's folder.
-        wanted: Only these players.
+        ids: Only these players.
 
     Raises:
         CorruptCheckpointError: `actor.json` is not what we write.
@@ -46,7 +46,7 @@ def saved_players(
     if not isinstance(names, list) or not names:
         raise CorruptCheckpointError(f"{file} names no players", found=repr(names)[:80])
     folders = {str(name): part_of(path, f"player_{at}") for at, name in enumerate(names)}
-    return chosen(folders, wanted or None, path, kind="player"), content
+    return chosen(folders, ids or None, path, kind="player"), content
 
 
 def read_players(root: Path, open_one: Callable[[Path], Checkpoint]) -> Checkpoint | None:
@@ -59,33 +59,33 @@ def read_players(root: Path, open_one: Callable[[Path], Checkpoint]) -> Checkpoi
     Raises:
         CheckpointError: A player cannot be read.
     """
-    found = saved_players(root)
-    if found is None:
+    saved = saved_players(root)
+    if saved is None:
         return None
-    folders, content = found
+    folders, content = saved
     policies: dict[str, PolicyRecord] = {}
     modules: dict[str, ModuleRecord] = {}
-    held: list[Checkpoint] = []
+    opened: list[Checkpoint] = []
     for name, folder in folders.items():
-        own = _placed(open_one(folder), folder.name)
-        held.append(own)
-        for policy in own.policies.values():
+        player = _placed(open_one(folder), folder.name)
+        opened.append(player)
+        for policy in player.policies.values():
             policies[name] = policy
-        for module in own.modules.values():
+        for module in player.modules.values():
             modules[name] = module
     return replace(
-        held[0],
+        opened[0],
         path=str(root),
         kind="actor",
         is_ours=True,
         policies={name: replace(each, id=name) for name, each in policies.items()},
         modules={name: replace(each, id=name) for name, each in modules.items()},
-        components=_joined(each.components for each in held),
-        problems=_joined(each.problems for each in held),
-        files=_joined(each.files for each in held),
-        foreign=_joined(each.foreign for each in held),
-        unsafe=_joined(each.unsafe for each in held),
-        skipped=_joined(each.skipped for each in held),
+        components=_joined(each.components for each in opened),
+        problems=_joined(each.problems for each in opened),
+        files=_joined(each.files for each in opened),
+        foreign=_joined(each.foreign for each in opened),
+        unsafe=_joined(each.unsafe for each in opened),
+        skipped=_joined(each.skipped for each in opened),
         extra={"actor": content.get("actor", {})},
     )
 

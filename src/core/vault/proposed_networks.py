@@ -54,8 +54,8 @@ class Proposed:
 
     def toml(self) -> str:
         """The file to edit."""
-        said = "" if self.decision is None else f"\n{self.decision}\n({self.records})"
-        return toml_text(self.network, self.comments, self.head + said)
+        reason = "" if self.decision is None else f"\n{self.decision}\n({self.records})"
+        return toml_text(self.network, self.comments, self.head + reason)
 
 
 def needs_network(record: Record) -> bool:
@@ -64,14 +64,14 @@ def needs_network(record: Record) -> bool:
 
 
 def proposed_network(
-    record: Record, records: Sequence[Records] = (), *, given: bool = False
+    record: Record, records: Sequence[Records] = (), *, is_given: bool = False
 ) -> Proposed | None:
     """The network that names and shapes of a record's weights suggest.
 
     Args:
         record: A policy or a module.
         records: Recorded outputs that decide what names and shapes do not.
-        given: Whether they are surely the policy's; others count where a network gives them again.
+        is_given: Whether they are surely the policy's; others count if a network gives them again.
 
     Returns:
         The network; None where no order of layers fits.
@@ -79,17 +79,17 @@ def proposed_network(
     if len(record.weights) > _MOST_WEIGHTS or not record.weights.named:
         return None
     try:
-        held = record.model_config.get(NETWORK)
-        if held is not None:
-            return Proposed(network_of(held), {}, (), "The network that is described already.")
-        return _proposed(record, records, given)
+        described = record.model_config.get(NETWORK)
+        if described is not None:
+            return Proposed(network_of(described), {}, (), "The network that is described already.")
+        return _proposed(record, records, is_given)
     except RlconnectError:  # weights that cannot be read, spaces without a shape
         return None
 
 
 def _proposed(record: Record, records: Sequence[Records], given: bool) -> Proposed | None:
     weights = dict(record.weights)
-    seen = (
+    space = (
         record.environment_space if isinstance(record, PolicyRecord) else (record.observation_space)
     )
     algorithm, settings = "", record.model_config
@@ -97,15 +97,15 @@ def _proposed(record: Record, records: Sequence[Records], given: bool) -> Propos
         algorithm = record.algorithm
         actor = record.config.get("policy_model_config")
         if any(name.startswith("action_model.") for name in record.weights):  # SAC's
-            held = actor if isinstance(actor, Mapping) else {}
-            settings = {**settings, "fcnet_activation": "relu", **held}
-    facts = facts_of(weights, seen, record.action_space, settings, algorithm=algorithm)
-    found = propose(facts)
-    if found is None:
+            actor_settings = actor if isinstance(actor, Mapping) else {}
+            settings = {**settings, "fcnet_activation": "relu", **actor_settings}
+    facts = facts_of(weights, space, record.action_space, settings, algorithm=algorithm)
+    proposal = propose(facts)
+    if proposal is None:
         return None
-    proposed = Proposed(found.network, found.comments, found.guessed, found.head)
+    proposed = Proposed(proposal.network, proposal.comments, proposal.guessed, proposal.head)
     for each in records:
-        decision = decide(found, facts, weights, each)
+        decision = decide(proposal, facts, weights, each)
         if decision is None:
             continue
         proven = len(decision.decided) == len(decision.errors)
@@ -113,8 +113,8 @@ def _proposed(record: Record, records: Sequence[Records], given: bool) -> Propos
             continue
         proposed = Proposed(
             decision.network,
-            {} if proven else found.comments,
-            () if proven else found.guessed,
+            {} if proven else proposal.comments,
+            () if proven else proposal.guessed,
             "Proposed from names and shapes of weights, and from recorded outputs:",
             decision,
             each.path,

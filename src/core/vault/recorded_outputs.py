@@ -96,15 +96,15 @@ def _together(parts: list[Any]) -> Any:
     return [row for part in parts for row in part]
 
 
-def _records(file: Path, given: Mapping[str, Any]) -> Records:
+def _records(file: Path, saved: Mapping[str, Any]) -> Records:
     columns: dict[str, Any] = {}
     for name in ("obs", *_OUTPUTS, *_BESIDE):
-        if name in given:
-            columns[name] = _column(name, given[name])
+        if name in saved:
+            columns[name] = _column(name, saved[name])
     if "obs" not in columns or not any(name in columns for name in _OUTPUTS):
-        raise ValueError(f"columns {', '.join(map(str, list(given)[:12]))}")
-    states = given.get("state_in", [])
-    numbered = [given[f"state_in_{i}"] for i in range(64) if f"state_in_{i}" in given]
+        raise ValueError(f"columns {', '.join(map(str, list(saved)[:12]))}")
+    states = saved.get("state_in", [])
+    numbered = [saved[f"state_in_{i}"] for i in range(64) if f"state_in_{i}" in saved]
     listed = list(states.values()) if isinstance(states, Mapping) else list(states)
     arrays = tuple(np.asarray(state, np.float32) for state in numbered or listed)
     return Records(str(file), columns, arrays)
@@ -115,5 +115,5 @@ def _column(name: str, value: Any) -> Any:
         return {key: _column(name, part) for key, part in value.items()}
     if isinstance(value, str):
         raise ValueError(f"{name!r} is compressed: write it with compress_columns=[]")
-    found = np.asarray(value, np.float32)
-    return found
+    array = np.asarray(value, np.float32)
+    return array

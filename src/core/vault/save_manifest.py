@@ -66,9 +66,9 @@ def read_manifest(folder: Path) -> SaveManifest | None:
         CorruptCheckpointError: It is damaged.
     """
     for name in COMPONENT_FILES:
-        said = _said_in(folder / name)
-        if "files" in said:
-            return _parsed(said, folder)
+        data = _said_in(folder / name)
+        if "files" in data:
+            return _parsed(data, folder)
     file = folder / SAVE_MANIFEST
     return _parsed(read_json(file, DEFAULT_LIMITS), folder) if file.is_file() else None
 
@@ -96,17 +96,17 @@ def write_manifest(folder: Path, generation: int) -> None:
             else:
                 size, crc = _measured(file)
             files[file.relative_to(folder).as_posix()] = {"size": size, "crc32": crc}
-    said: dict[str, Any] = {
+    data: dict[str, Any] = {
         "format": FORMAT,
         "written_by": f"rlconnect {__version__}",
         GENERATION: generation,
         "files": dict(sorted(files.items())),
     }
-    said["checksum"] = _checksum(said)
+    data["checksum"] = _checksum(data)
     if holder is None:
-        (folder / SAVE_MANIFEST).write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+        (folder / SAVE_MANIFEST).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     else:
-        _put(holder, said)
+        _put(holder, data)
 
 
 def forget_save(folder: Path) -> None:
@@ -135,12 +135,12 @@ def check_save(folder: Path) -> None:
 
 def _check(folder: Path, root: Path, manifest: SaveManifest) -> None:
     inside = "" if root == folder else f"{folder.relative_to(root).as_posix()}/"
-    seen: dict[tuple[int, int], SavedFile] = {}
+    by_inode: dict[tuple[int, int], SavedFile] = {}
     for name, saved in manifest.files.items():
         if not name.startswith(inside) or PurePosixPath(name).name in COMPONENT_FILES:
             continue
         try:
-            found = _measured_once(root / name, seen, saved)
+            measured = _measured_once(root / name, by_inode, saved)
         except FileNotFoundError:
             if PurePosixPath(name).name in _NEED_NOT_BE_THERE:
                 continue
@@ -154,7 +154,7 @@ def _check(folder: Path, root: Path, manifest: SaveManifest) -> None:
             raise CorruptCheckpointError(
                 f"{name} in {root} cannot be read", found=(error.strerror or str(error)).lower()
             ) from None
-        if found != saved:
+        if measured != saved:
             raise _not_of_this_save(root, name, manifest.generation)
 
 
@@ -207,39 +207,41 @@ def _component(file: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        said = read_json(file, DEFAULT_LIMITS)
+        data = read_json(file, DEFAULT_LIMITS)
     except CheckpointError:
         return {}
-    return said if CLASS_KEY in said else {}
+    return data if CLASS_KEY in data else {}
 
 
 def _said_in(file: Path) -> dict[str, Any]:
     """What a save wrote into the JSON file of a component."""
-    said = _component(file).get(KEY)
-    return said if isinstance(said, dict) else {}
+    data = _component(file).get(KEY)
+    return data if isinstance(data, dict) else {}
 
 
-def _put(file: Path, said: dict[str, Any] | None) -> None:
+def _put(file: Path, data: dict[str, Any] | None) -> None:
     """Put what a save says into the JSON file of a component, or take it out."""
-    held = _component(file)
-    if held:
-        others = {key: value for key, value in held.items() if key != KEY}
-        added = {} if said is None else {KEY: said}
+    component = _component(file)
+    if component:
+        others = {key: value for key, value in component.items() if key != KEY}
+        added = {} if data is None else {KEY: data}
         file.write_text(json.dumps({**others, **added}), encoding="utf-8")
 
 
 def _measured_once(
-    file: Path, seen: dict[tuple[int, int], SavedFile], saved: SavedFile
+    file: Path, by_inode: dict[tuple[int, int], SavedFile], saved: SavedFile
 ) -> SavedFile:
     """Size and CRC of a file; each is read once, however many names lead to it."""
     facts = file.stat()
     if not stat.S_ISREG(facts.st_mode) or facts.st_size != saved.size:
         return SavedFile(-1, 0)
     key = (facts.st_dev, facts.st_ino)
-    if key not in seen or not facts.st_ino:
+    if key not in by_inode or not facts.st_ino:
         most = DEFAULT_LIMITS.max_file_bytes
-        seen[key] = _measured(file, lambda descriptor: checked_size(descriptor, file.name, most))
-    return seen[key]
+        by_inode[key] = _measured(
+            file, lambda descriptor: checked_size(descriptor, file.name, most)
+        )
+    return by_inode[key]
 
 
 def _measured(file: Path, check: Callable[[int], object] = lambda descriptor: None) -> SavedFile:
@@ -247,25 +249,25 @@ def _measured(file: Path, check: Callable[[int], object] = lambda descriptor: No
     size = crc = 0
     with open(os.open(file, READ_FLAGS), "rb", buffering=0) as opened:
         check(opened.fileno())
-        left = os.fstat(opened.fileno()).st_size
-        view = memoryview(bytearray(min(_BLOCK, left + 1)))
-        while size <= left and (count := opened.readinto(view)):
+        expected = os.fstat(opened.fileno()).st_size
+        view = memoryview(bytearray(min(_BLOCK, expected + 1)))
+        while size <= expected and (count := opened.readinto(view)):
             crc = zlib.crc32(view[:count], crc)
             size += count
     return SavedFile(size, crc)
 
 
-def _checksum(said: Mapping[str, Any]) -> str:
-    plain = {key: value for key, value in said.items() if key != "checksum"}
+def _checksum(data: Mapping[str, Any]) -> str:
+    plain = {key: value for key, value in data.items() if key != "checksum"}
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
-def _parsed(said: Mapping[str, Any], folder: Path) -> SaveManifest:
-    if said.get("format") != FORMAT:
+def _parsed(data: Mapping[str, Any], folder: Path) -> SaveManifest:
+    if data.get("format") != FORMAT:
         raise _damaged(folder, "it is no manifest of ours")
-    if said.get("checksum") != _checksum(said):
+    if data.get("checksum") != _checksum(data):
         raise _damaged(folder, "its own checksum differs")
-    generation, listed = said.get(GENERATION), said.get("files")
+    generation, listed = data.get(GENERATION), data.get("files")
     if type(generation) is not int or generation < 1 or not isinstance(listed, dict):
         raise _damaged(folder, "it is malformed")
     if len(listed) > DEFAULT_LIMITS.max_entries:

@@ -66,15 +66,15 @@ def replaced_tree(
         if os.path.lexists(target) and not target.is_dir():
             raise refusal(target, "a file lies there", "save to another path.")
         make_parents(target)
-        whole = target.exists() and read_if_whole(target) is None and is_ours(target)
-        written: frozenset[str] = frozenset()
+        is_damaged = target.exists() and read_if_whole(target) is None and is_ours(target)
+        new_files: frozenset[str] = frozenset()
 
         def carry(old: Path, new: Path) -> None:
             # Another writer may take the older folder away; what it wrote is looked at then.
             with suppress(FileNotFoundError):
-                carry_over(old, new, written)
+                carry_over(old, new, new_files)
 
-        with replaced_folder(target, carry=None if whole else carry) as folder:
+        with replaced_folder(target, carry=None if is_damaged else carry) as folder:
             token = _open.set(folder)
             try:
                 yield folder
@@ -83,12 +83,12 @@ def replaced_tree(
             if has_manifest:
                 older = read_if_whole(target)
                 write_manifest(folder, 1 + (older.generation if older else 0))
-            written = _files_below(folder)
+            new_files = _files_below(folder)
             with suppress(FileNotFoundError):
                 shutil.copymode(target, folder)
 
 
-def carry_over(old: Path, new: Path, written: frozenset[str]) -> None:
+def carry_over(old: Path, new: Path, new_files: frozenset[str]) -> None:
     """Bring everything of the user's from an older folder into a new one.
 
     What is there already, as the same file, is left alone, so it may be called again.
@@ -96,14 +96,14 @@ def carry_over(old: Path, new: Path, written: frozenset[str]) -> None:
     Args:
         old: The older folder.
         new: The new one.
-        written: The paths of what was saved into it.
+        new_files: The paths of what was saved into it.
 
     Raises:
         CheckpointWriteError: A file of the user's lies where a new folder is to be, or the other
             way round.
     """
-    folders = {str(folder) for name in written for folder in PurePosixPath(name).parents}
-    _Carrying(_written_before(old, written), written, frozenset(folders)).folder(old, new)
+    folders = {str(folder) for name in new_files for folder in PurePosixPath(name).parents}
+    _Carrying(_written_before(old, new_files), new_files, frozenset(folders)).folder(old, new)
 
 
 def _files_below(folder: Path) -> frozenset[str]:
@@ -124,9 +124,9 @@ class _Carrying(NamedTuple):
     def folder(self, old: Path, new: Path, inside: str = "") -> bool:
         """Carry what lies in one folder; give whether anything in it is the user's."""
         with os.scandir(old) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
-        is_theirs = not found
-        for entry in found:
+            listed = sorted(entries, key=lambda entry: entry.name)
+        is_theirs = not listed
+        for entry in listed:
             name, place = f"{inside}{entry.name}", new / entry.name
             if entry.is_dir(follow_symlinks=False):
                 is_theirs |= self.folder(Path(entry.path), place, f"{name}/")

@@ -74,8 +74,8 @@ def _layer(
 
 
 def _depth(name: str) -> tuple[int, str]:
-    found = re.search(r"mlp\.(\d{1,4})\.", name)
-    return int(found[1]) if found else 0, name
+    match = re.search(r"mlp\.(\d{1,4})\.", name)
+    return int(match[1]) if match else 0, name
 
 
 def space_hint(record: PolicyRecord | ModuleRecord) -> str:
@@ -100,11 +100,11 @@ def space_hint(record: PolicyRecord | ModuleRecord) -> str:
         acts = f"action_space={_actions(record, sizes.outputs)}"
     if not sees and not acts:
         return ""
-    said = [
+    sources = [
         f"its first layer takes {sizes.inputs} numbers" if sees else "",
         f"its head gives {sizes.outputs}" if acts else "",
     ]
-    return f"{' and '.join(filter(None, said))}: {', '.join(filter(None, (sees, acts)))}"
+    return f"{' and '.join(filter(None, sources))}: {', '.join(filter(None, (sees, acts)))}"
 
 
 def _actions(record: PolicyRecord | ModuleRecord, outputs: int) -> str:

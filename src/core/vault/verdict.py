@@ -55,12 +55,12 @@ def _verdict(checkpoint: Checkpoint) -> Verdict:
         if checkpoint.kind == "component":
             return Verdict("state only", "a part of the new stack without a module of its own")
         return Verdict("no weights", "no policy or module lies in it")
-    found = [(policy_id, judge(record)) for policy_id, record in acting.items()]
+    judged = [(policy_id, judge(record)) for policy_id, record in acting.items()]
     order: list[Level] = ["damaged", "no weights", "weights only", "needs code", "complete"]
-    name, worst = min(found, key=lambda pair: order.index(pair[1].level))
-    reason = worst.reason if len(found) == 1 else f"{name}: {worst.reason}"
-    if worst.level == "complete" and len(found) > 1:
-        reason = f"spaces, config and weights of all {len(found)} are there"
+    name, worst = min(judged, key=lambda pair: order.index(pair[1].level))
+    reason = worst.reason if len(judged) == 1 else f"{name}: {worst.reason}"
+    if worst.level == "complete" and len(judged) > 1:
+        reason = f"spaces, config and weights of all {len(judged)} are there"
     lost = [problem for problem in checkpoint.problems if problem.kind != "note"]
     if worst.level == "complete" and lost:
         return Verdict("damaged", str(lost[0]))
@@ -71,9 +71,9 @@ def judge(record: PolicyRecord | ModuleRecord) -> Verdict:
     """The verdict on one policy or module."""
     if not record.weights:
         return Verdict("no weights", "its weights are lost")
-    own = own_class(record)
-    if own:
-        return Verdict("needs code", f"its network is its author's own class {own}")
+    author_class = own_class(record)
+    if author_class:
+        return Verdict("needs code", f"its network is its author's own class {author_class}")
     pieces = own_connectors(record)
     if pieces:
         named = ", ".join(pieces[:_MOST_NAMED])
@@ -83,8 +83,8 @@ def judge(record: PolicyRecord | ModuleRecord) -> Verdict:
     )
     if record.observation_space is None or record.action_space is None or not has_config:
         lost = "spaces are" if has_config else "config is"
-        told = space_hint(record) if None in (record.observation_space, record.action_space) else ""
-        rest = told or "names and shapes are readable"
+        hint = space_hint(record) if None in (record.observation_space, record.action_space) else ""
+        rest = hint or "names and shapes are readable"
         return Verdict("weights only", f"its {lost} lost; {rest}")
     return Verdict("complete", "spaces, config and weights are all there")
 

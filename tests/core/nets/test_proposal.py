@@ -50,7 +50,7 @@ def test_the_layers_are_those_of_the_code(case):
 def test_recorded_outputs_decide_activations(case):
     """The one network that gives what was recorded is found, and the file says so."""
     record = record_of(case)
-    found = proposed_network(record, [read_records(GOLDEN / f"{case}.json")], given=True)
+    found = proposed_network(record, [read_records(GOLDEN / f"{case}.json")], is_given=True)
 
     assert found.is_proven
     assert found.guessed == ()
@@ -80,7 +80,9 @@ def test_records_that_nothing_gives_are_told(tmp_path):
     kept["action_dist_inputs"] = (np.array(kept["action_dist_inputs"]) + 1).tolist()
     (tmp_path / "x.json").write_text(json.dumps(kept), encoding="utf-8")
 
-    found = proposed_network(record_of("old/mlp"), [read_records(tmp_path / "x.json")], given=True)
+    found = proposed_network(
+        record_of("old/mlp"), [read_records(tmp_path / "x.json")], is_given=True
+    )
 
     assert not found.is_proven
     assert "does not reproduce all" in found.toml()
@@ -316,7 +318,7 @@ def test_records_in_lines_and_arrays(tmp_path):
 
     record = record_of("old/mlp")
     for name in ("x.json", "x.npz"):
-        assert proposed_network(record, [read_records(tmp_path / name)], given=True).is_proven
+        assert proposed_network(record, [read_records(tmp_path / name)], is_given=True).is_proven
     facts = facts_of(dict(record.weights), Box(-1, 1, (9,)), record.action_space, {})
     assert (
         decide(

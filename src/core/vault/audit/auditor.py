@@ -77,9 +77,9 @@ class Auditor:
 
     def miss(self, place: str, error: CheckpointError) -> None:
         """Note what could not be read to its end."""
-        found = Problem(place, f"is not read to its end: {error.summary}", error.hint, "damaged")
-        if found not in self.unread and len(self.unread) < _MOST_CALLS:
-            self.unread.append(found)
+        problem = Problem(place, f"is not read to its end: {error.summary}", error.hint, "damaged")
+        if problem not in self.unread and len(self.unread) < _MOST_CALLS:
+            self.unread.append(problem)
 
     def content(self, data: bytes | memoryview, place: str, kind: str, depth: int) -> None:
         """Look at bytes of a kind that `kind_of_bytes` told."""
@@ -110,10 +110,10 @@ class Auditor:
             try:
                 value = machine.load(position)
             finally:
-                told = place if number == 0 else f"{place} (pickle {number + 1})"
-                self.note(calls_of(trace, value, told))
+                where = place if number == 0 else f"{place} (pickle {number + 1})"
+                self.note(calls_of(trace, value, where))
             values.append(value)
-            values += [part for _, made in trace.objects for part in (made.args, made.kwargs)]
+            values += [part for _, call in trace.objects for part in (call.args, call.kwargs)]
             position = machine.position
             if not starts_pickle(bytes(data[position : position + HEAD])):
                 break
@@ -130,13 +130,13 @@ class Auditor:
                     self.budget.work(HEAD, "the archive")
                     inside = f"{place} > {member.filename[:200]}"
                     try:
-                        held = self._member(archive, member, data)
+                        content = self._member(archive, member, data)
                     except (*DAMAGED, *DAMAGED_ARCHIVE) as error:
                         self.miss(inside, CorruptCheckpointError(str(error)[:200]))
                         continue
-                    kind = kind_of_bytes(bytes(held[:HEAD]), member.filename)
+                    kind = kind_of_bytes(bytes(content[:HEAD]), member.filename)
                     if kind:
-                        self.content(held, inside, kind, depth + 1)
+                        self.content(content, inside, kind, depth + 1)
         except CheckpointError:
             raise
         except (*DAMAGED, *DAMAGED_ARCHIVE) as error:
@@ -159,8 +159,8 @@ class Auditor:
             return head + file.read(max(0, member.file_size - len(head)))
 
     def _msgpack(self, data: bytes | memoryview, place: str, depth: int) -> None:
-        def pickled(held: bytes) -> None:
-            self.content(held, f"{place} (an array of objects)", "pickle", depth + 1)
+        def pickled(content: bytes) -> None:
+            self.content(content, f"{place} (an array of objects)", "pickle", depth + 1)
 
         value = decode_msgpack(
             data, self.budget, hook=lambda held: array_in(held, self.budget, on_pickle=pickled)
@@ -193,17 +193,17 @@ class Auditor:
             if not kind:
                 return
             unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
-            held = unpacker.decompress(bytes(data), self.budget.left // 2)
+            unpacked = unpacker.decompress(bytes(data), self.budget.left // 2)
         except zlib.error:
             return
-        self.budget.spend(len(held), "packed data")
+        self.budget.spend(len(unpacked), "packed data")
         if unpacker.unconsumed_tail:
             raise LimitExceededError("packed data unfolds to more than the file may take")
-        self.content(held, f"{place} (packed)", kind, depth + 1)
+        self.content(unpacked, f"{place} (packed)", kind, depth + 1)
 
     def _inside(self, value: Any, place: str, depth: int) -> None:
         """What lies as bytes or text in decoded data."""
-        seen: set[int] = set()
+        visited: set[int] = set()
         pending: list[tuple[Any, str]] = [(value, "")]
         while pending:
             part, path = pending.pop()
@@ -211,8 +211,8 @@ class Auditor:
                 self._held(part, f"{place}: {path}" if path else place, depth)
             elif isinstance(part, str):
                 self._text(part, f"{place}: {path}" if path else place, depth)
-            elif id(part) not in seen:
-                seen.add(id(part))
+            elif id(part) not in visited:
+                visited.add(id(part))
                 self.budget.work(1, "its structure")
                 pending += [
                     (child, step if not path else f"{path}/{step}"[:300])
@@ -235,9 +235,9 @@ class Auditor:
         """Collect calls, those of one name and kind as one."""
         for call in calls:
             key = call.name, call.kind, call.how
-            known = self.calls.get(key)
-            if known is not None:
-                self.calls[key] = replace(known, count=known.count + call.count)
+            earlier = self.calls.get(key)
+            if earlier is not None:
+                self.calls[key] = replace(earlier, count=earlier.count + call.count)
             elif len(self.calls) < _MOST_CALLS or call.kind == "runner":
                 self.calls[key] = call
 
@@ -261,5 +261,5 @@ def _texts_of(text: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> Any:
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else pairs
+    mapping = dict(pairs)
+    return mapping if len(mapping) == len(pairs) else pairs

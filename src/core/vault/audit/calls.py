@@ -41,7 +41,7 @@ def unsafe_calls(trace: Trace, value: Any, place: str) -> list[CallRecord]:
     named = any(kind_of(*pair)[0] == "runner" and pair not in _GETATTR for pair in trace.references)
     if not (named or trace.patched or any(map(_is_telling, trace.objects))):
         return []
-    return [found for found in calls_of(trace, value, place) if found.kind == "runner"]
+    return [call for call in calls_of(trace, value, place) if call.kind == "runner"]
 
 
 def _is_telling(noted: tuple[int, Opaque]) -> bool:
@@ -52,21 +52,21 @@ def _is_telling(noted: tuple[int, Opaque]) -> bool:
 
 def calls_of(trace: Trace, value: Any, place: str) -> list[CallRecord]:
     """Everything a pickle names, the calls first; see `unsafe_calls`."""
-    found: dict[tuple[str, str, str], CallRecord] = {}
+    records: dict[tuple[str, str, str], CallRecord] = {}
     paths = {id(part): path for path, part in named_places(value)}
 
     def note(record: CallRecord) -> None:
         key = record.name, record.kind, record.how
-        known = found.get(key)
-        found[key] = record if known is None else replace(known, count=known.count + 1)
+        earlier = records.get(key)
+        records[key] = record if earlier is None else replace(earlier, count=earlier.count + 1)
 
     called: set[tuple[str, str]] = set()
-    for position, made in trace.objects:
-        name, kind, what = _judged(made)
-        if isinstance(made.ref, GlobalRef):
-            called.add((made.ref.module, made.ref.name))
-        where = _where(place, paths.get(id(made)), position)
-        note(CallRecord(name, kind, what, "called", where, 1, _arguments(made)))
+    for position, built in trace.objects:
+        name, kind, what = _judged(built)
+        if isinstance(built.ref, GlobalRef):
+            called.add((built.ref.module, built.ref.name))
+        where = _where(place, paths.get(id(built)), position)
+        note(CallRecord(name, kind, what, "called", where, 1, _arguments(built)))
     for position, ref in trace.patched:
         kind = "author" if kind_of(ref.module, ref.name)[0] == "author" else "runner"
         what = "its attributes or items would be set"
@@ -80,46 +80,46 @@ def calls_of(trace: Trace, value: Any, place: str) -> list[CallRecord]:
             kind, what = "author", f"named by code that lies in the file; {what} if that is run"
         if pair in _GETATTR and not outside.reaches(pair):
             kind, what = "rebuilding", "an attribute of a class the file names"
-        held = outside.first(pair, paths)
-        where = f"{place}: {paths[id(held)]}" if held is not None else place
+        referred = outside.first(pair, paths)
+        where = f"{place}: {paths[id(referred)]}" if referred is not None else place
         how = "called" if pair in CONSTRUCTORS and kind != "runner" else "named"
         note(CallRecord(".".join(pair), kind, what, how, where, count))
-    return list(found.values())
+    return list(records.values())
 
 
-def _judged(made: Opaque) -> tuple[str, Kind, str]:
+def _judged(built: Opaque) -> tuple[str, Kind, str]:
     """Name, kind and words of a call."""
-    ref = made.ref
+    ref = built.ref
     if isinstance(ref, GlobalRef):
         if (ref.module, ref.name) in _GETATTR:
-            return ref.path, *_attribute(made)
-        if ref.name in _IMPORTERS and made.args:
-            return ref.path, "author", f"imports {shown(made.args[0])} for code in the file"
-        if ref.path == "importlib.import_module" and _is_of_family(made):
-            return ref.path, "author", f"imports {made.args[0]} for code in the file"
+            return ref.path, *_attribute(built)
+        if ref.name in _IMPORTERS and built.args:
+            return ref.path, "author", f"imports {shown(built.args[0])} for code in the file"
+        if ref.path == "importlib.import_module" and _is_of_family(built):
+            return ref.path, "author", f"imports {built.args[0]} for code in the file"
         return ref.path, *kind_of(ref.module, ref.name)
     if not isinstance(ref, Opaque):
         return shown(ref), "unknown", "nothing that can be called"
     inner = ref.ref
     if isinstance(inner, GlobalRef):
         if inner.name in _CLASS_MAKERS:
-            return made.path, "author", "an object of a class whose code lies in the file"
+            return built.path, "author", "an object of a class whose code lies in the file"
         if inner.path == "functools.partial" and ref.args and isinstance(ref.args[0], GlobalRef):
             return ref.args[0].path, *kind_of(ref.args[0].module, ref.args[0].name)
     name = ref.by_value_name if ref.is_by_value else ref.path
-    return name or made.path, "runner", _MADE
+    return name or built.path, "runner", _MADE
 
 
-def _is_of_family(made: Opaque) -> bool:
+def _is_of_family(built: Opaque) -> bool:
     """Whether an import is of a library that RLlib stands on, by its plain name."""
-    name = made.args[0] if len(made.args) == 1 else None
+    name = built.args[0] if len(built.args) == 1 else None
     parts = name.split(".") if isinstance(name, str) else [""]
     return parts[0] in FAMILIES and all(part.isidentifier() for part in parts)
 
 
-def _attribute(made: Opaque) -> tuple[Kind, str]:
+def _attribute(built: Opaque) -> tuple[Kind, str]:
     """What `getattr(owner, name)` of an owner that the file makes comes to."""
-    owner, name = made.args[:2] if len(made.args) >= 2 else (None, None)
+    owner, name = built.args[:2] if len(built.args) >= 2 else (None, None)
     if not isinstance(owner, Opaque) or not isinstance(name, str) or name.startswith("__"):
         return "runner", "reaches any attribute by name"
     importer = owner.ref.name if isinstance(owner.ref, GlobalRef) else ""
@@ -130,10 +130,10 @@ def _attribute(made: Opaque) -> tuple[Kind, str]:
     return "author", f"the attribute {name!r} of an object in the file"
 
 
-def _arguments(made: Opaque) -> str:
+def _arguments(built: Opaque) -> str:
     """The first arguments of a call, safely short."""
-    told = [shown(part) for part in made.args[:_MOST_ARGUMENTS]]
-    return ", ".join(told) + (", ..." if len(made.args) > _MOST_ARGUMENTS or made.kwargs else "")
+    words = [shown(part) for part in built.args[:_MOST_ARGUMENTS]]
+    return ", ".join(words) + (", ..." if len(built.args) > _MOST_ARGUMENTS or built.kwargs else "")
 
 
 def _where(place: str, path: str | None, position: int) -> str:
@@ -144,7 +144,7 @@ class _NamedOutside:
     """Which names stand outside the states of functions and classes held by value."""
 
     def __init__(self, trace: Trace, value: Any) -> None:
-        self._roots: list[Any] = [value, *(made for _, made in trace.objects)]
+        self._roots: list[Any] = [value, *(built for _, built in trace.objects)]
         self._found: dict[tuple[str, str], GlobalRef] | None = None
         self._inside: dict[tuple[str, str], GlobalRef] = {}
 
@@ -169,18 +169,18 @@ class _NamedOutside:
 
 
 def _references(roots: list[Any], *, inside: bool) -> dict[tuple[str, str], GlobalRef]:
-    seen: set[int] = set()
-    found: dict[tuple[str, str], GlobalRef] = {}
+    visited: set[int] = set()
+    references: dict[tuple[str, str], GlobalRef] = {}
     pending = list(roots)
     while pending:
         part = pending.pop()
-        if id(part) in seen:
+        if id(part) in visited:
             continue
-        seen.add(id(part))
+        visited.add(id(part))
         if isinstance(part, GlobalRef):
-            found.setdefault((part.module, part.name), part)
+            references.setdefault((part.module, part.name), part)
         pending.extend(_parts(part, inside=inside))
-    return found
+    return references
 
 
 def _parts(part: Any, *, inside: bool) -> Iterator[Any]:

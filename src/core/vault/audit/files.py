@@ -82,11 +82,11 @@ def with_audit(checkpoint: Checkpoint) -> Checkpoint:
     if is_url(checkpoint.path):
         return checkpoint
     try:
-        found = audit(checkpoint.path)
+        result = audit(checkpoint.path)
     except CheckpointError:
         return checkpoint
-    known = {(call.name, call.how) for call in checkpoint.unsafe}
-    more = tuple(call for call in found.unsafe if (call.name, call.how) not in known)
+    known_calls = {(call.name, call.how) for call in checkpoint.unsafe}
+    more = tuple(call for call in result.unsafe if (call.name, call.how) not in known_calls)
     return replace(checkpoint, unsafe=(*checkpoint.unsafe, *more))
 
 
@@ -104,12 +104,12 @@ def _audit(path: Path, limits: Limits) -> Audit:
 
 def _files_below(folder: Path, limits: Limits) -> Iterator[Path]:
     """Regular files of a folder and all below it, by name; links to folders are not followed."""
-    pending, left = [folder], limits.max_entries
+    pending, entries_left = [folder], limits.max_entries
     while pending:
         below = []
         for entry in entries(pending.pop(), limits):
-            left -= 1
-            if left < 0:
+            entries_left -= 1
+            if entries_left < 0:
                 raise LimitExceededError(f"more than {limits.max_entries:,} files in {folder}")
             if entry.is_dir(follow_symlinks=False):
                 below.append(Path(entry.path))

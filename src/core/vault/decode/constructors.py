@@ -99,16 +99,16 @@ def _builtin_type(machine: PickleMachine, args: tuple[Any, ...]) -> GlobalRef:
 
 def _reconstructor(machine: PickleMachine, args: tuple[Any, ...]) -> Opaque:
     cls, _base, contents = args
-    made = Opaque(cls)
+    opaque = Opaque(cls)
     machine.budget.spend(320, "an object")
     if isinstance(contents, (dict, list, tuple)):
         machine.budget.work(len(contents), "an object")
         machine.budget.spend(80 * len(contents), "an object")
     if isinstance(contents, dict):
-        made.entries.extend(contents.items())
+        opaque.entries.extend(contents.items())
     elif isinstance(contents, (list, tuple)):
-        made.items.extend(contents)
-    return made
+        opaque.items.extend(contents)
+    return opaque
 
 
 def _new_object(machine: PickleMachine, args: tuple[Any, ...]) -> Any:

@@ -97,15 +97,15 @@ def array_in(
     if isinstance(declared, str) and "U" in declared[:3] and isinstance(data, (bytes, memoryview)):
         budget.spend(21 * len(data), "an array of text")  # looked at as one str for each item
     try:
-        found = decode_msgpack_object(value, on_pickle=pickled)
+        array = decode_msgpack_object(value, on_pickle=pickled)
     except UnsafeCheckpointError:
         return _pickled(b"")
-    if isinstance(found, (np.ndarray, np.generic)):
-        if found.size and not found.itemsize:
+    if isinstance(array, (np.ndarray, np.generic)):
+        if array.size and not array.itemsize:
             raise CorruptCheckpointError("an array whose items have no size")
-        if found.dtype.kind in "mM" and not np.datetime_data(found.dtype)[1]:
+        if array.dtype.kind in "mM" and not np.datetime_data(array.dtype)[1]:
             raise CorruptCheckpointError("an array of times without a unit")
-    return found
+    return array
 
 
 def _pickled(data: bytes) -> Opaque:
@@ -195,10 +195,10 @@ class _Reader:
         return layout.unpack_from(self.data, start)[0]
 
     def _text(self, count: int) -> str:
-        taken = self._take(count)
+        raw = self._take(count)
         self.budget.spend(56 + count, "a string")
         try:
-            text = str(taken, "utf-8")
+            text = str(raw, "utf-8")
         except UnicodeDecodeError:
             self._damaged("text that is not UTF-8")
         if not text.isascii():
@@ -206,18 +206,18 @@ class _Reader:
         return text
 
     def _binary(self, count: int) -> bytes | memoryview:
-        taken = self._take(count)
+        raw = self._take(count)
         if count < VIEW_FROM:
             self.budget.spend(48 + count, "bytes")
-            return bytes(taken)
+            return bytes(raw)
         self.budget.spend(200, "bytes")
-        return taken.toreadonly()
+        return raw.toreadonly()
 
     def _extension(self, count: int) -> Opaque:
         code = self._take(1)[0]
-        taken = self._take(count)
+        raw = self._take(count)
         self.budget.spend(320 + count, "an extension")
-        return Opaque(_EXTENSION, (code, bytes(taken)))
+        return Opaque(_EXTENSION, (code, bytes(raw)))
 
     def _container(self, count: int, *, is_map: bool) -> Any:
         items = 2 * count if is_map else count
@@ -239,11 +239,11 @@ class _Reader:
     def _map(self, items: list[Any]) -> Any:
         self.budget.work(MAP_STEPS, "the msgpack file")
         keys = [self.key(tuple(key) if type(key) is list else key) for key in items[::2]]
-        made = dict(zip(keys, items[1::2], strict=True))
-        if len(made) != len(keys):
+        mapping = dict(zip(keys, items[1::2], strict=True))
+        if len(mapping) != len(keys):
             self._damaged("a key stands twice in one map")
-        value = self.hook(made)
-        if value is not made:
+        value = self.hook(mapping)
+        if value is not mapping:
             self.budget.work(ARRAY_STEPS, "the msgpack file")
             self.budget.spend(300, "an array")
         return value

@@ -43,9 +43,9 @@ def new_dtype(machine: PickleMachine, args: tuple[Any, ...]) -> np.dtype[Any]:
         raise NotBuiltError(f"no plain dtype: {shown(code)}")
     machine.budget.spend(200, "a dtype")
     # A copy: its byte order is set by the state that follows, never on a shared dtype.
-    made = np.dtype(np.dtype(code.rstrip("_")), copy=True)
-    machine.begin_dtype(made)
-    return made
+    dtype = np.dtype(np.dtype(code.rstrip("_")), copy=True)
+    machine.begin_dtype(dtype)
+    return dtype
 
 
 def _set_dtype(machine: PickleMachine, dtype: np.dtype[Any], state: Any) -> None:

@@ -104,8 +104,8 @@ def _unescape(escape: re.Match[str]) -> str:
 
 def latin(m: PickleMachine, count: int) -> None:
     """A string of Python 2 of so many bytes."""
-    taken = m.take(count)
-    m.push(str(taken, "latin-1"), 73 + count, "a string")
+    raw = m.take(count)
+    m.push(str(raw, "latin-1"), 73 + count, "a string")
 
 
 def unicode(m: PickleMachine) -> None:

@@ -195,29 +195,29 @@ class PickleMachine:
         size = 32
         while end < len(self.data):
             block = bytes(self.data[end : end + size])
-            found = block.find(b"\n")
-            if found >= 0:
-                self.position = end + found + 1
-                return bytes(self.data[start : end + found])
+            newline = block.find(b"\n")
+            if newline >= 0:
+                self.position = end + newline + 1
+                return bytes(self.data[start : end + newline])
             end += len(block)
             size = min(2 * size, 1 << 20)
         raise self.damaged("a line never ends")
 
     def push_bytes(self, count: int) -> None:
         """Put `count` bytes on the stack: a copy of few, a view of many."""
-        taken = self.take(count)
+        raw = self.take(count)
         if count < VIEW_FROM:
             self.budget.spend(48 + count, "bytes")
-            self.stack.append(bytes(taken))
+            self.stack.append(bytes(raw))
         else:
             self.budget.spend(200, "bytes")
-            self.stack.append(taken.toreadonly())
+            self.stack.append(raw.toreadonly())
 
     def push_text(self, count: int) -> None:
         """Put a string of `count` UTF-8 bytes on the stack."""
-        taken = self.take(count)
+        raw = self.take(count)
         self.budget.spend(56 + count, "a string")
-        text = str(taken, "utf-8", "surrogatepass")
+        text = str(raw, "utf-8", "surrogatepass")
         if not text.isascii():
             self.budget.spend(3 * count, "a string")
         self.stack.append(text)
@@ -299,9 +299,9 @@ class PickleMachine:
                 except (NotBuiltError, *DAMAGED) as error:
                     self.skip(f"{what.path}: {str(error)[:160] or type(error).__name__}")
         self.budget.spend(380, "an object")
-        made = Opaque(what, args, kwargs if isinstance(kwargs, dict) else None)
-        self.trace.objects.append((self.position, made))
-        return made
+        opaque = Opaque(what, args, kwargs if isinstance(kwargs, dict) else None)
+        self.trace.objects.append((self.position, opaque))
+        return opaque
 
     def patch(self, target: Any) -> None:
         """Note that the file would have changed something that lives outside it."""

@@ -204,11 +204,11 @@ def version_text(value: Any) -> str:
     release: Any = None
     state = value.mapping()
     for key in ("_version", "_release", "release"):
-        held = state.get(key)
-        if isinstance(held, Opaque):
-            release = held.args[1] if len(held.args) > 1 else held.mapping().get("release")
-        elif isinstance(held, (tuple, list)):
-            release = held
+        saved = state.get(key)
+        if isinstance(saved, Opaque):
+            release = saved.args[1] if len(saved.args) > 1 else saved.mapping().get("release")
+        elif isinstance(saved, (tuple, list)):
+            release = saved
         if release:
             break
     if release is None and isinstance(value.state, tuple):

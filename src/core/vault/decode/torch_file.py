@@ -114,14 +114,14 @@ def _decode_archive(archive: zipfile.ZipFile, machine: PickleMachine) -> Any:
                 found=f"{info.file_size:,}",
             )
         machine.budget.spend(info.file_size, name[:80])
-        held, filled = bytearray(info.file_size), 0
+        buffer, filled = bytearray(info.file_size), 0
         with archive.open(info) as member:
             while part := member.read(CHUNK):  # at once, `zipfile` would hold it twice
-                held[filled : filled + len(part)] = part
+                buffer[filled : filled + len(part)] = part
                 filled += len(part)
-        if filled != len(held):
+        if filled != len(buffer):
             raise CorruptCheckpointError(f"{name[:80]!r} in the archive is cut")
-        return memoryview(held).toreadonly()
+        return memoryview(buffer).toreadonly()
 
     def resolve(id_: Any) -> Storage:
         dtype, key, count = _storage_id(id_)
@@ -153,10 +153,10 @@ def _decode_stream(machine: PickleMachine) -> Any:
         return Storage.from_bytes(b"", dtype)
 
     machine.persistent = note
-    left, skipped = machine.budget.left, len(machine.trace.skipped)
+    budget_left, skipped = machine.budget.left, len(machine.trace.skipped)
     objects, patched = len(machine.trace.objects), len(machine.trace.patched)
     machine.load(start)
-    machine.budget.left = left
+    machine.budget.left = budget_left
     del machine.trace.skipped[skipped:]
     del machine.trace.objects[objects:], machine.trace.patched[patched:]
     keys = machine.load(machine.position)

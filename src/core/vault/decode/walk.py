@@ -94,7 +94,7 @@ def check_depth(value: Any, deepest: int, budget: Budget | None = None) -> None:
     """
     largest = 2 * (budget.total_operations if budget else DEFAULT_LIMITS.max_operations)
     # By id: 0 while on the way to the current part, then size of all below and height, packed.
-    known = {id(value): 0}
+    depths = {id(value): 0}
     way, pending, tallest, sizes = [value], [_parts(value)], [0], [1]
     while pending:
         for part in pending[-1]:
@@ -102,14 +102,14 @@ def check_depth(value: Any, deepest: int, budget: Budget | None = None) -> None:
             if leaf:
                 sizes[-1] += leaf
                 continue
-            packed = known.get(id(part))
+            packed = depths.get(id(part))
             size, height = divmod(packed or 0, _PACK)
             if len(way) + height > deepest:
                 raise _refused("data nested too deep", f"at most {deepest} levels")
             if packed is None:
                 if budget is not None:
                     budget.spend(NODE_BYTES, "its structure")
-                known[id(part)] = 0
+                depths[id(part)] = 0
                 way.append(part)
                 pending.append(_parts(part))
                 tallest.append(0)
@@ -127,12 +127,12 @@ def check_depth(value: Any, deepest: int, budget: Budget | None = None) -> None:
                     "data that is small in the file and endless when written out",
                     f"at most {largest:,} parts",
                 )
-            known[id(way.pop())] = size * _PACK + height
+            depths[id(way.pop())] = size * _PACK + height
             if tallest:
                 tallest[-1] = max(tallest[-1], height + 1)
                 sizes[-1] += size
     if budget is not None:
-        budget.left += NODE_BYTES * (len(known) - 1)
+        budget.left += NODE_BYTES * (len(depths) - 1)
 
 
 def _is_through_object(way: list[Any], part: Any) -> bool:
@@ -151,13 +151,13 @@ def _refused(what: str, expected: str) -> LimitExceededError:
 
 def named_places(value: Any) -> Iterator[tuple[str, Any]]:
     """Every stand-in in the data with the path to where it is first met."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     pending: list[tuple[Any, _Path]] = [(value, None)]
     while pending:
         part, path = pending.pop()
-        if id(part) in seen:
+        if id(part) in visited:
             continue
-        seen.add(id(part))
+        visited.add(id(part))
         if isinstance(part, (GlobalRef, Opaque)):
             yield _written(path), part
         found = [

@@ -76,14 +76,14 @@ def _lines(tree: Json, head: str, *, is_row: bool) -> Iterator[str]:
     yield head + ("[" if is_list else "{")
     for index, (key, item) in enumerate(items):
         inner = "" if is_list else compact(key) + ": "
-        held = ""
+        waiting = ""
         for position, line in enumerate(
             _lines(item, inner, is_row=is_row if is_list else key == "$inline")
         ):
             if position:
-                yield "  " + held
-            held = line
-        yield "  " + held + ("" if index == len(items) - 1 else ",")
+                yield "  " + waiting
+            waiting = line
+        yield "  " + waiting + ("" if index == len(items) - 1 else ",")
     yield "]" if is_list else "}"
 
 
@@ -144,8 +144,8 @@ def parse_json(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Json:
     def pairs(items: list[tuple[str, Json]]) -> dict[str, Json]:
         table = dict(items)
         if len(table) != len(items):
-            seen: set[str] = set()
-            twice = next(key for key, _ in items if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # set.add in an expression
+            keys: set[str] = set()
+            twice = next(key for key, _ in items if key in keys or keys.add(key))  # type: ignore[func-returns-value]  # set.add in an expression
             raise _corrupt(name, f"the key {twice[:60]!r} stands twice in one object")
         return table
 

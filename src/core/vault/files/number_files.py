@@ -36,19 +36,19 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
     data = read_bytes(file, DEFAULT_LIMITS, follow=True)
     if not zipfile.is_zipfile(io.BytesIO(data)):
         return {"": _array(data, file.name)}
-    left = DEFAULT_LIMITS.max_file_bytes
-    found = {}
+    bytes_left = DEFAULT_LIMITS.max_file_bytes
+    arrays = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for info in archive.infolist():
-                if info.file_size > left:
-                    raise LimitExceededError(f"{file.name} holds more than {left:,} bytes")
-                left -= info.file_size
+                if info.file_size > bytes_left:
+                    raise LimitExceededError(f"{file.name} holds more than {bytes_left:,} bytes")
+                bytes_left -= info.file_size
                 name = info.filename.removesuffix(".npy")
-                found[name] = _array(archive.read(info), f"{file.name}/{info.filename}")
+                arrays[name] = _array(archive.read(info), f"{file.name}/{info.filename}")
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError) as error:
         raise _no_arrays(file.name, str(error)) from None
-    return found
+    return arrays
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]] | None:
@@ -73,9 +73,9 @@ def _array(data: bytes, name: str) -> Array:
         shape, is_fortran, dtype = header
         if dtype.hasobject:
             raise ValueError("Python objects")
-        held = np.frombuffer(data, dtype, count=-1, offset=file.tell())
-        made: Array = held.reshape(shape, order="F" if is_fortran else "C")
-        return made
+        flat = np.frombuffer(data, dtype, count=-1, offset=file.tell())
+        array: Array = flat.reshape(shape, order="F" if is_fortran else "C")
+        return array
     except ValueError as error:
         raise _no_arrays(name, str(error)) from None
 

@@ -57,10 +57,10 @@ def other_kind(head: bytes) -> tuple[str, str]:
     if _SAMPLES.match(head):
         read = "rlconnect.offline.open_dataset(path) reads them"
         return "recorded steps, a batch a line of JSON", f"{read}; for a policy, {_BESIDE}"
-    found = next(((what, hint) for magic, what, hint in _KINDS if head.startswith(magic)), None)
-    if found is None and re.match(rb"\s*[\[{]\s*[\"\[{\]}0-9-]", head):
+    kind = next(((what, hint) for magic, what, hint in _KINDS if head.startswith(magic)), None)
+    if kind is None and re.match(rb"\s*[\[{]\s*[\"\[{\]}0-9-]", head):
         return "a file of JSON", ""
-    return found or ("", "")
+    return kind or ("", "")
 
 
 def other_file_error(where: str, head: bytes, **facts: Any) -> NotACheckpointError | None:

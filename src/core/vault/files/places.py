@@ -44,8 +44,8 @@ def on_disk(path: str | os.PathLike[str], limits: Limits) -> Iterator[Path]:
     if "://" in text:
         from .remote import fetched
 
-        with fetched(text, limits) as local, on_disk(local, limits) as found, _told(text, found):
-            yield found
+        with fetched(text, limits) as local, on_disk(local, limits) as place, _told(text, place):
+            yield place
         return
     from .archives import unpacked
 

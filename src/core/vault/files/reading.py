@@ -64,16 +64,16 @@ def entries(folder: Path, limits: Limits) -> list[os.DirEntry[str]]:
         CheckpointAccessError: It may not be listed.
         LimitExceededError: There is more than any checkpoint holds.
     """
-    found: list[os.DirEntry[str]] = []
+    listed: list[os.DirEntry[str]] = []
     try:
         with os.scandir(folder) as scan:
             for entry in scan:
-                found.append(entry)
-                if len(found) > limits.max_entries:
+                listed.append(entry)
+                if len(listed) > limits.max_entries:
                     raise LimitExceededError(f"more than {limits.max_entries:,} files in {folder}")
     except OSError as error:
         raise access_error(folder, error) from None
-    return sorted(found, key=lambda entry: entry.name)
+    return sorted(listed, key=lambda entry: entry.name)
 
 
 def part_of(folder: str | os.PathLike[str], name: str) -> Path:
@@ -123,9 +123,9 @@ def read_bytes(
         if not stat.S_ISREG(facts.st_mode):
             raise CorruptCheckpointError(f"{path.name!r} is not a regular file")
         largest = limits.max_file_bytes if most is None else most
-        size, held = checked_size(descriptor, path.name, largest, facts)
+        size, on_disk = checked_size(descriptor, path.name, largest, facts)
         if budget is not None:
-            budget.admit(held)
+            budget.admit(on_disk)
         data = os.read(descriptor, size + 1)
         while len(data) < size and (more := os.read(descriptor, size - len(data))):
             data += more
@@ -148,11 +148,11 @@ def opened(path: Path, follow: bool) -> int:
     except (OSError, ValueError) as error:
         if follow or not path.is_symlink():
             raise access_error(path, error) from None
-    held = cached_file(path)
-    if held is None:
+    cached = cached_file(path)
+    if cached is None:
         raise _is_link(path.name, path.parent)
     try:
-        return os.open(held, READ_FLAGS | NO_FOLLOW)
+        return os.open(cached, READ_FLAGS | NO_FOLLOW)
     except OSError as error:
         raise access_error(path, error) from None
 
@@ -211,18 +211,18 @@ def _holes(descriptor: int, facts: os.stat_result) -> int:
     size, blocks = facts.st_size, getattr(facts, "st_blocks", None)
     if size < _SMALL or blocks is None or blocks * 512 >= size or not hasattr(os, "SEEK_DATA"):
         return 0
-    held = at = 0
+    filled = at = 0
     try:
         for _ in range(_MOST_EXTENTS):
             start = os.lseek(descriptor, at, os.SEEK_DATA)
             at = os.lseek(descriptor, start, os.SEEK_HOLE)
-            held += at - start
+            filled += at - start
     except OSError as error:
         if error.errno != errno.ENXIO:  # which says that no data follow
             return 0
     finally:
         os.lseek(descriptor, 0, os.SEEK_SET)
-    return size - held
+    return size - filled
 
 
 def _is_link(name: str, folder: Path) -> UnsafeCheckpointError:

@@ -72,11 +72,11 @@ def fetched(url: str, limits: Limits, suffixes: frozenset[str] = SUFFIXES) -> It
 
 def _fetch(system: Any, remote: str, target: Path, limits: Limits) -> None:
     """Copy one file, as far as a file may go whatever its listing said."""
-    left = limits.max_file_bytes
+    bytes_left = limits.max_file_bytes
     with system.open(remote, "rb") as source, target.open("xb") as copy:
         while block := source.read(_BLOCK):
-            left -= len(block)
-            if left < 0:
+            bytes_left -= len(block)
+            if bytes_left < 0:
                 raise LimitExceededError(f"{target.name} is larger than its listing says")
             copy.write(block)
 
@@ -104,22 +104,22 @@ def _listing(
     system: Any, root: str, url: str, limits: Limits, suffixes: frozenset[str]
 ) -> dict[str, tuple[str, int]]:
     """Remote name -> local name and size of every file that may belong to the checkpoint."""
-    found: dict[str, Any] = {}
-    left = limits.max_entries
+    by_name: dict[str, Any] = {}
+    entries_left = limits.max_entries
     try:
         for _, folders, files in system.walk(root, maxdepth=_DEEPEST, detail=True):
-            left -= len(folders) + len(files)
-            if left < 0:
+            entries_left -= len(folders) + len(files)
+            if entries_left < 0:
                 raise LimitExceededError(f"more than {limits.max_entries:,} files lie at {url}")
-            found.update((facts["name"], facts) for facts in files.values())
-        if not found and system.isfile(root):
-            found[root] = system.info(root)
+            by_name.update((facts["name"], facts) for facts in files.values())
+        if not by_name and system.isfile(root):
+            by_name[root] = system.info(root)
     except FileNotFoundError:
-        found = {}
+        by_name = {}
     except Exception as error:  # each file system has errors of its own
         raise _unreachable(url, error) from None
     chosen: dict[str, tuple[str, int]] = {}
-    for remote, facts in found.items():
+    for remote, facts in by_name.items():
         name = _local_name(str(remote), root)
         last = PurePosixPath(name).name
         if PurePosixPath(last).suffix in suffixes or _NAMED.fullmatch(last):

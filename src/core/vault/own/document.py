@@ -171,12 +171,12 @@ class _Encoder:
             ) from None
 
 
-def free_name(path: Path, taken: Mapping[str, Any], counts: dict[str, int] | None = None) -> str:
+def free_name(path: Path, names: Mapping[str, Any], counts: dict[str, int] | None = None) -> str:
     """The name of the array at `path`: its keys joined by slashes, told apart if need be.
 
     Args:
         path: The keys.
-        taken: Names that others have.
+        names: Names that others have.
         counts: How many have each name, kept from call to call: many arrays of one path take no
             longer than as many of their own.
 
@@ -190,7 +190,7 @@ def free_name(path: Path, taken: Mapping[str, Any], counts: dict[str, int] | Non
     counts = {} if counts is None else counts
     count = counts.get(plain, 1)
     name = plain if count == 1 else f"{plain}~{count}"
-    while name in taken or name == _RESERVED:
+    while name in names or name == _RESERVED:
         count += 1
         name = f"{plain}~{count}"
     counts[plain] = count

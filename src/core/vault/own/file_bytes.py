@@ -62,9 +62,9 @@ class FileBytes:
         Raises:
             CorruptCheckpointError: The file ends before that by now.
         """
-        found = np.empty(max(0, end - begin), np.uint8)
-        self._fill(found.data, begin)
-        return found
+        array = np.empty(max(0, end - begin), np.uint8)
+        self._fill(array.data, begin)
+        return array
 
     def blocks(self) -> Iterator[memoryview]:
         """All of it from the beginning, in parts that are valid until the next one."""
@@ -105,12 +105,12 @@ class FileBytes:
 
     def keep(self) -> None:
         """Read all of it now, and close the file; what was cut off is missed when it is read."""
-        found = np.empty(self._size, np.uint8)
+        array = np.empty(self._size, np.uint8)
         done = 0
-        while count := self._read(found.data[done:], done):
+        while count := self._read(array.data[done:], done):
             done += count
         with self._turn:
-            self._kept = found.data[:done]
+            self._kept = array.data[:done]
             self._close()
 
 
@@ -126,10 +126,10 @@ def let_go(path: Path) -> bool:
     for each in (path, *path.rglob("*")):
         facts = each.lstat()
         files.add((facts.st_dev, facts.st_ino))
-    held = [reader for reader in list(_OPEN) if reader.is_of(files)]
-    for reader in held:
+    readers = [reader for reader in list(_OPEN) if reader.is_of(files)]
+    for reader in readers:
         reader.keep()
-    return bool(held)
+    return bool(readers)
 
 
 def _unlock_all() -> None:

@@ -79,12 +79,12 @@ def save_at(folder: Path, manifest: str) -> tuple[int, ...]:
         facts = os.stat(os.path.join(folder, ""))  # of a file: no folder
     except (OSError, ValueError) as error:
         raise access_error(folder, error) from None
-    found = (facts.st_dev, facts.st_ino)
+    folder_id = (facts.st_dev, facts.st_ino)
     try:
-        written = os.lstat(folder / manifest)
+        manifest_facts = os.lstat(folder / manifest)
     except OSError:
-        return found
-    return *found, written.st_ino, written.st_mtime_ns
+        return folder_id
+    return *folder_id, manifest_facts.st_ino, manifest_facts.st_mtime_ns
 
 
 def is_replaced(folder: Path, manifest: str, save: tuple[int, ...]) -> bool:

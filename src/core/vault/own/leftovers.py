@@ -32,16 +32,16 @@ def survivor(target: Path) -> Path | None:
     """
     if os.path.lexists(target):
         return None
-    kept = [path for path, kind in _leftovers(target) if kind == "old"]
-    return max(kept, key=_changed_at, default=None)
+    olds = [path for path, kind in _leftovers(target) if kind == "old"]
+    return max(olds, key=_changed_at, default=None)
 
 
 def sweep(target: Path) -> None:
     """Move back what a killed writer moved aside, and remove what killed writers left."""
-    kept = survivor(target)
-    if kept is not None:
+    older = survivor(target)
+    if older is not None:
         with contextlib.suppress(OSError):
-            os.rename(kept, target)
+            os.rename(older, target)
     for path, kind in _leftovers(target):
         if kind == "tmp" or os.path.lexists(target):
             _remove_abandoned(path)
@@ -87,14 +87,14 @@ def _leftovers(target: Path) -> list[tuple[Path, str]]:
     pattern = re.compile(rf"\.{re.escape(target.name)}\.(tmp|old)-[0-9a-f]{{12}}")
     try:
         with os.scandir(target.parent) as entries:
-            found = [
+            leftovers = [
                 (target.with_name(entry.name), match[1])
                 for entry in entries
                 if (match := pattern.fullmatch(entry.name)) and not entry.is_symlink()
             ]
     except OSError:
         return []
-    return sorted(found)
+    return sorted(leftovers)
 
 
 def make_locked(target: Path, make: Callable[[Path], None]) -> tuple[Path, int | None]:

@@ -113,10 +113,10 @@ class OwnFolder:
         """The whole document as plain data, every array read."""
         with one_load(self._limits) as budget:
             budget.admit(self._document_bytes)
-            found: dict[str, Any] = decode(
+            decoded: dict[str, Any] = decode(
                 self._tree, DOCUMENT, find=lambda reference: self.arrays[reference.name].read()
             )
-        return found
+        return decoded
 
 
 def read_folder(
@@ -145,22 +145,22 @@ def read_folder(
     path = Path(path)
     if path.is_file():
         return read_file(path, limits=limits, verify=verify)
-    for left in reversed(range(_TRIES)):
+    for tries_left in reversed(range(_TRIES)):
         place = survivor(path) or path
         save: tuple[int, ...] = ()
         try:
             with one_load(limits):
                 save = save_at(place, MANIFEST)
-                found = _read(place, limits, verify)
+                saved = _read(place, limits, verify)
             # Checksums tie the files of one save; without them nobody may have replaced it.
-            if verify or not left or not is_replaced(place, MANIFEST, save):
-                return found
+            if verify or not tries_left or not is_replaced(place, MANIFEST, save):
+                return saved
         except (MissingPartError, CorruptCheckpointError, NotACheckpointError):
             # Another process may have swapped in a newer one; read that instead.
-            if not left or not is_replaced(place, MANIFEST, save):
+            if not tries_left or not is_replaced(place, MANIFEST, save):
                 raise
         except CheckpointNotFoundError:
-            if not left or (left < _TRIES - 1 and not os.path.lexists(path)):
+            if not tries_left or (tries_left < _TRIES - 1 and not os.path.lexists(path)):
                 raise
     raise AssertionError("the last try returns or raises")
 
@@ -213,12 +213,12 @@ def _read(folder: Path, limits: Limits, verify: bool) -> OwnFolder:
         ) from None
     manifest = parse_manifest(data, MANIFEST, folder, limits, verify)
     files = file_entries(manifest, limits)
-    held = {name: file_of(folder, name, limits.max_file_bytes) for name in files}
-    for name, content in held.items():
+    contents = {name: file_of(folder, name, limits.max_file_bytes) for name in files}
+    for name, content in contents.items():
         if len(content) != files[name].size:
-            found = f"it has {len(content):,} bytes instead of {files[name].size:,}"
-            raise damaged(name, found)
-    for name, content in held.items():
+            size_words = f"it has {len(content):,} bytes instead of {files[name].size:,}"
+            raise damaged(name, size_words)
+    for name, content in contents.items():
         if verify and _digest(content) != files[name].sha256:
             raise damaged(name, "its checksum differs from the manifest's")
     if "document" in manifest:
@@ -228,7 +228,7 @@ def _read(folder: Path, limits: Limits, verify: bool) -> OwnFolder:
     elif DOCUMENT in files:
         if files[DOCUMENT].size > limits.max_json_bytes:
             file_of(folder, DOCUMENT, limits.max_json_bytes)  # Raises, with both sizes.
-        tree, name = parse_json(held[DOCUMENT][:], DOCUMENT, limits), DOCUMENT
+        tree, name = parse_json(contents[DOCUMENT][:], DOCUMENT, limits), DOCUMENT
         size = files[DOCUMENT].size
     else:
         raise MissingPartError(
@@ -236,7 +236,7 @@ def _read(folder: Path, limits: Limits, verify: bool) -> OwnFolder:
             hint="copy the checkpoint again from where it came from.",
             file=DOCUMENT,
         )
-    arrays = ArrayFile(held[ARRAYS], ARRAYS, limits) if ARRAYS in held else None
+    arrays = ArrayFile(contents[ARRAYS], ARRAYS, limits) if ARRAYS in contents else None
     return _opened(folder, manifest, files, tree, arrays, name, size, limits)
 
 

@@ -40,9 +40,9 @@ class PlainStandIns:
     def plain(self, value: Any, place: str = "") -> Any:
         """`value` with each stand-in as a dict."""
         if isinstance(value, (str, bytes, memoryview)):
-            held = bytes(value) if isinstance(value, memoryview) else value
-            raw = bytes_in_text(held) if isinstance(held, str) else held
-            return self._left_out(place, "pickled bytes") if starts_pickle(raw[:HEAD]) else held
+            content = bytes(value) if isinstance(value, memoryview) else value
+            raw = bytes_in_text(content) if isinstance(content, str) else content
+            return self._left_out(place, "pickled bytes") if starts_pickle(raw[:HEAD]) else content
         if value is None or isinstance(value, (bool, int, float, complex, np.generic)):
             return value
         if isinstance(value, np.dtype):
@@ -68,15 +68,15 @@ class PlainStandIns:
         if isinstance(value, (list, tuple)):
             return type(value)(self.plain(part, f"{place}/{i}") for i, part in enumerate(value))
         if isinstance(value, (set, frozenset)):
-            kept = [part for part in value if not isinstance(part, (GlobalRef, Opaque))]
-            if len(kept) < len(value):
+            plain_parts = [part for part in value if not isinstance(part, (GlobalRef, Opaque))]
+            if len(plain_parts) < len(value):
                 self._note(place, "classes in a set")
-            return type(value)(kept)
+            return type(value)(plain_parts)
         if isinstance(value, np.ndarray):
             items = [self.plain(part, f"{place}/{i}") for i, part in enumerate(value.flat)]
-            held = np.empty(len(items), object)
-            held[:] = items
-            return held.reshape(value.shape)
+            array = np.empty(len(items), object)
+            array[:] = items
+            return array.reshape(value.shape)
         if isinstance(value, Opaque):
             return self._object(value, place)
         what = "a reference to data elsewhere" if isinstance(value, PersistentRef) else "an object"
@@ -94,7 +94,7 @@ class PlainStandIns:
             return {MARK: "code", "name": value.by_value_name}
         if not isinstance(ref, GlobalRef) or kind_of(ref.module, ref.name)[0] == "runner":
             return self._left_out(place, class_path(value) or "an object")
-        found: dict[str, Any] = {MARK: "object", "of": self._name(ref, place)}
+        data: dict[str, Any] = {MARK: "object", "of": self._name(ref, place)}
         parts = {
             "arguments": value.args,
             "keywords": value.kwargs,
@@ -102,8 +102,8 @@ class PlainStandIns:
             "items": value.items,
             "entries": [list(pair) for pair in value.entries],
         }
-        found.update({key: self.plain(held, place) for key, held in parts.items() if held})
-        return found
+        data.update({key: self.plain(part, place) for key, part in parts.items() if part})
+        return data
 
     def _key(self, key: Any, place: str) -> Any:
         if isinstance(key, (GlobalRef, Opaque)):
@@ -125,30 +125,30 @@ def live_stand_ins(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(map(live_stand_ins, value))
     if isinstance(value, np.ndarray) and value.dtype.hasobject:
-        held = np.empty(value.size, object)
-        held[:] = [live_stand_ins(part) for part in value.flat]
-        return held.reshape(value.shape)
+        array = np.empty(value.size, object)
+        array[:] = [live_stand_ins(part) for part in value.flat]
+        return array.reshape(value.shape)
     return value
 
 
-def _stand_in(held: dict[str, Any]) -> Any:
-    kind = held[MARK]
+def _stand_in(data: dict[str, Any]) -> Any:
+    kind = data[MARK]
     if kind == "name":
-        return GlobalRef(str(held.get("module")), str(held.get("name")))
+        return GlobalRef(str(data.get("module")), str(data.get("name")))
     if kind == "dtype":
-        return str(held.get("name"))
+        return str(data.get("name"))
     if kind == "code":
-        module, _, name = str(held.get("name")).rpartition(".")
+        module, _, name = str(data.get("name")).rpartition(".")
         return GlobalRef(module, name)
     if kind != "object":
         return None
-    arguments = live_stand_ins(held.get("arguments", ()))
-    made = Opaque(live_stand_ins(held.get("of")), tuple(arguments))
-    made.kwargs = live_stand_ins(held.get("keywords", {}))
-    made.state = live_stand_ins(held.get("state"))
-    made.items = list(live_stand_ins(held.get("items", ())))
-    made.entries = [tuple(pair) for pair in live_stand_ins(held.get("entries", ()))]
-    return made
+    arguments = live_stand_ins(data.get("arguments", ()))
+    opaque = Opaque(live_stand_ins(data.get("of")), tuple(arguments))
+    opaque.kwargs = live_stand_ins(data.get("keywords", {}))
+    opaque.state = live_stand_ins(data.get("state"))
+    opaque.items = list(live_stand_ins(data.get("items", ())))
+    opaque.entries = [tuple(pair) for pair in live_stand_ins(data.get("entries", ()))]
+    return opaque
 
 
 def _step(key: Any) -> str:

@@ -53,7 +53,7 @@ def refusals(target: Path) -> Iterator[None]:
 
 def _open_files(target: Path) -> list[str]:
     """Files of a folder that the system moves nowhere, not even to where they are, by name."""
-    found = []
+    names = []
     for each in [target] if target.is_file() else sorted(target.rglob("*")):
         try:
             if each.is_file() and not each.is_symlink():
@@ -61,8 +61,8 @@ def _open_files(target: Path) -> list[str]:
         except FileNotFoundError:
             continue
         except OSError:
-            found.append(each.name)
-    return found
+            names.append(each.name)
+    return names
 
 
 def refusal(target: Path, why: str, hint: str) -> CheckpointWriteError:
@@ -82,5 +82,5 @@ def reason_of(code: int | None, error: Exception) -> str:
 
 def _code_in(message: str) -> int | None:
     """The error number that safetensors gives as text; older releases spell it otherwise."""
-    found = re.search(r"\(os error (\d+)\)|Os \{ code: (\d+)", message)
-    return int(found[1] or found[2]) if found else None
+    match = re.search(r"\(os error (\d+)\)|Os \{ code: (\d+)", message)
+    return int(match[1] or match[2]) if match else None

@@ -70,38 +70,40 @@ def filters_of(
 ) -> Iterator[FilterRecord]:
     """The filters among a pipeline's connectors, in order."""
     for piece in pipeline.flat() if pipeline else ():
-        found = filter_from_params(piece.name, piece.params, decoding, f"{where}: {piece.name}")
-        if found is not None:
-            yield found
+        statistics = filter_from_params(
+            piece.name, piece.params, decoding, f"{where}: {piece.name}"
+        )
+        if statistics is not None:
+            yield statistics
 
 
 def _flat(stats: Any) -> Iterable[Any]:
     """The statistics of each leaf of an observation, whatever they are nested in."""
-    pending, found = [stats], []
+    pending, flat = [stats], []
     while pending:
         part = pending.pop(0)
         if isinstance(part, Opaque) or (isinstance(part, dict) and "mean_array" in part):
-            found.append(part)
+            flat.append(part)
         elif isinstance(part, dict):
             pending[:0] = list(part.values())
         elif isinstance(part, (list, tuple)):
             pending[:0] = list(part)
         elif isinstance(part, np.ndarray) and part.dtype.hasobject:
             pending[:0] = list(part.flat)
-        if len(pending) + len(found) > 10_000:
+        if len(pending) + len(flat) > 10_000:
             raise ValueError("more statistics than an observation has parts")
-    if not found:
+    if not flat:
         raise ValueError("no statistics where some should be")
-    return found
+    return flat
 
 
 def _statistics(stat: Any) -> tuple[int, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Count, mean and sum of squared differences of one running statistic of any release."""
-    held = mapping_of(stat)
-    count = held.get("num_pushes", held.get("_n", held.get("n")))
-    mean = held.get("mean_array", held.get("_M"))
+    fields = mapping_of(stat)
+    count = fields.get("num_pushes", fields.get("_n", fields.get("n")))
+    mean = fields.get("mean_array", fields.get("_M"))
     sums = next(
-        (held[key] for key in ("std_array", "sum_sq_diff_array", "_S") if key in held), None
+        (fields[key] for key in ("std_array", "sum_sq_diff_array", "_S") if key in fields), None
     )
     arrays = [decode_ray_array(a) if isinstance(a, str) else a for a in (mean, sums)]
     if not all(isinstance(a, (np.ndarray, np.generic, float, int)) for a in arrays):

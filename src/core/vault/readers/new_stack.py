@@ -50,8 +50,8 @@ def read_new(node: Node, decoding: Decoding) -> Checkpoint:
     modules = read_modules(node, decoding)
     config: Mapping[str, Any] = {}
     if node.role == "algorithm":
-        given: list[Any] = [arg for arg in (*root.args, *root.kwargs.values()) if mapping_of(arg)]
-        config = plain_config(given[0]) if given else {}
+        configs: list[Any] = [arg for arg in (*root.args, *root.kwargs.values()) if mapping_of(arg)]
+        config = plain_config(configs[0]) if configs else {}
     state = mapping_of(root.state)
     components = [root] if node.role != "module" else []
     components += [_component(part, decoding) for part in _parts(node)]
@@ -127,15 +127,15 @@ def _parts(node: Node) -> Iterator[Node]:
 def _component(node: Node, decoding: Decoding) -> ComponentRecord:
     where = decoding.place(node.path)
     where = "" if where == "." else where
-    held = _constructor(node, decoding)
-    args, kwargs = _call(held.get(CALL_KEY))
+    constructor = _constructor(node, decoding)
+    args, kwargs = _call(constructor.get(CALL_KEY))
     state = None
     if node.role != "module":
         state = decoding.attempt(node.state_file, "state", "its state")
         named = base_name(node.metadata.get(STATE_KEY))
         if node.state_file is None and named:
             decoding.problem(decoding.place(node.path / named), "its own state is not here")
-    name = class_path(held.get("class"))
+    name = class_path(constructor.get("class"))
     pieces = _pieces(kwargs.get("connectors"))
     return ComponentRecord(
         path=where,
@@ -182,13 +182,13 @@ def _pieces(connectors: Any) -> tuple[ConnectorRecord, ...]:
 def _filters(name: str, state: Any, decoding: Decoding, where: str) -> Iterator[FilterRecord]:
     """Filter statistics in a component's state: one per agent, or its own."""
     agents: dict[Any, Any] = {**state} if isinstance(state, dict) else mapping_of(state)
-    for agent, held in [("", state), *agents.items()]:
-        params = mapping_of(held)
+    for agent, agent_state in [("", state), *agents.items()]:
+        params = mapping_of(agent_state)
         if "running_stats" in params:
             place = f"{where}: {agent}" if agent else where
-            found = filter_from_params(name.rpartition(".")[2], params, decoding, place)
-            if found is not None:
-                yield found
+            statistics = filter_from_params(name.rpartition(".")[2], params, decoding, place)
+            if statistics is not None:
+                yield statistics
 
 
 def read_modules(node: Node, decoding: Decoding) -> dict[str, ModuleRecord]:
@@ -206,8 +206,8 @@ def read_modules(node: Node, decoding: Decoding) -> dict[str, ModuleRecord]:
 
 def _module_tree(node: Node, decoding: Decoding) -> Iterator[ModuleRecord]:
     leaves = [child for child in node.children if child.role == "module"]
-    held = _constructor(node, decoding)
-    _, kwargs = _call(held.get(CALL_KEY))
+    constructor = _constructor(node, decoding)
+    _, kwargs = _call(constructor.get(CALL_KEY))
     specs = mapping_of(next((kwargs[key] for key in _SPEC_KEYS if kwargs.get(key)), None))
     if not leaves and not specs:
         name = node.name if node.name not in (MODULE, MODULE_STATE, "checkpoint") else ""
@@ -220,25 +220,25 @@ def _module_tree(node: Node, decoding: Decoding) -> Iterator[ModuleRecord]:
     for leaf in leaves:
         yield _module(leaf, leaf.name, decoding, mapping_of(specs.get(leaf.name)))
     for lost in sorted(specs.keys() - {leaf.name for leaf in leaves}):
-        gone = Node(node.path / Path(lost).name, "module")
-        yield _module(gone, lost, decoding, mapping_of(specs[lost]))
+        lost_node = Node(node.path / Path(lost).name, "module")
+        yield _module(lost_node, lost, decoding, mapping_of(specs[lost]))
 
 
 def _module(
     node: Node, module_id: str, decoding: Decoding, spec: Mapping[str, Any]
 ) -> ModuleRecord:
     where = decoding.place(node.path)
-    held = _constructor(node, decoding)
-    args, kwargs = _call(held.get(CALL_KEY))
+    constructor = _constructor(node, decoding)
+    args, kwargs = _call(constructor.get(CALL_KEY))
     facts: dict[str, Any] = {**dict(zip(_ARGUMENT_NAMES, args, strict=False)), **kwargs}
     metadata_spec = mapping_of(node.metadata.get("module_spec_dict"))
     facts.update(mapping_of(facts.pop("config", None)))
     for source in (spec, metadata_spec, mapping_of(metadata_spec.get("module_config"))):
         facts.update({k: v for k, v in source.items() if facts.get(k) is None})
-    module_class = class_path(held.get("class")) or class_path(facts.get("module_class"))
+    module_class = class_path(constructor.get("class")) or class_path(facts.get("module_class"))
     catalog = facts.get("catalog_class") or facts.get("catalog_class_path")
     model_config = facts.get("model_config") or facts.get("model_config_dict")
-    known = {
+    read_keys = {
         *_ARGUMENT_NAMES,
         "module_class",
         "catalog_class",
@@ -257,7 +257,7 @@ def _module(
         if isinstance(facts.get("inference_only"), bool)
         else None,
         weights=_weights(node, decoding),
-        extra={key: value for key, value in facts.items() if key not in known},
+        extra={key: value for key, value in facts.items() if key not in read_keys},
         where=where,
     )
 
@@ -266,12 +266,12 @@ def _weights(node: Node, decoding: Decoding) -> WeightTable:
     if node.state_file is None:
         return WeightTable()
     try:
-        held = decoding.decode(node.state_file, "module")
+        state = decoding.decode(node.state_file, "module")
     except CheckpointError as error:
         decoding.damage(node.state_file, error)
         return WeightTable()
     flat: dict[str, np.ndarray[Any, Any]] = {}
-    for name, value in mapping_of(held).items():
+    for name, value in mapping_of(state).items():
         if isinstance(name, str) and isinstance(value, (np.ndarray, np.generic)):
             flat[name] = np.asarray(value)
     return WeightTable(flat)

@@ -62,19 +62,19 @@ def plain_config(config: Any) -> dict[str, Any]:
 
 
 def merged_config(
-    base: Mapping[str, Any], own: Mapping[str, Any], by_key: Iterable[str] = ("model",)
+    base: Mapping[str, Any], changes: Mapping[str, Any], by_key: Iterable[str] = ("model",)
 ) -> dict[str, Any]:
     """The algorithm's config with a policy's own settings on top.
 
     Args:
         base: The algorithm's config.
-        own: What the policy has of its own.
+        changes: What the policy has of its own.
         by_key: The settings that are dicts merged by key, not replaced.
     """
-    merged = {**base, **own}
+    merged = {**base, **changes}
     for name in by_key:
-        if isinstance(base.get(name), dict) and isinstance(own.get(name), dict):
-            merged[name] = {**base[name], **own[name]}
+        if isinstance(base.get(name), dict) and isinstance(changes.get(name), dict):
+            merged[name] = {**base[name], **changes[name]}
     return merged
 
 
@@ -110,17 +110,17 @@ def policy_state(state: Any) -> Mapping[str, Any]:
 
 def weights_of(state: Mapping[str, Any]) -> WeightTable:
     """The weights of a policy state: by name, as a bare list, or among other keys."""
-    held = state.get("weights", state.get("_state"))  # eager TensorFlow, up to Ray 1.2
-    if held is None:
-        held = {k: v for k, v in state.items() if isinstance(k, str) and _is_array(v)}
-    if held == {}:  # one network a key, as QMIX has them
-        held = {k: v for k, v in state.items() if k not in _POLICY_KEYS}
-    if isinstance(held, (list, tuple)):
-        arrays = {str(i): np.asarray(w) for i, w in enumerate(held) if _is_array(w)}
+    saved = state.get("weights", state.get("_state"))  # eager TensorFlow, up to Ray 1.2
+    if saved is None:
+        saved = {k: v for k, v in state.items() if isinstance(k, str) and _is_array(v)}
+    if saved == {}:  # one network a key, as QMIX has them
+        saved = {k: v for k, v in state.items() if k not in _POLICY_KEYS}
+    if isinstance(saved, (list, tuple)):
+        arrays = {str(i): np.asarray(w) for i, w in enumerate(saved) if _is_array(w)}
         return WeightTable(arrays, named=False)
     flat: dict[str, np.ndarray[Any, Any]] = {}
     # Objects may refer to each other in circles: each part knows the parts above it.
-    pending: deque[tuple[str, Any, tuple[int, ...]]] = deque([("", held, ())])
+    pending: deque[tuple[str, Any, tuple[int, ...]]] = deque([("", saved, ())])
     for _ in range(_MAX_PARTS):
         if not pending:
             break
@@ -165,19 +165,19 @@ def policy_record(
         worker_filter: A filter object saved with the rollout worker.
         ray_version: The release that wrote it.
     """
-    held = mapping_of(state)
-    whole = _spec_fields(held.get("policy_spec"))
-    spec_held = whole or _spec_fields(spec)
+    fields = mapping_of(state)
+    own_spec = _spec_fields(fields.get("policy_spec"))
+    spec_held = own_spec or _spec_fields(spec)
     # A policy's own spec holds its whole config, one from elsewhere what differs.
     config = merged_config(
         base_config or {},
         plain_config(spec_held.get("config") or {}),
-        ("model",) if whole else _NETWORKS,
+        ("model",) if own_spec else _NETWORKS,
     )
     policy_class = class_path(spec_held.get("policy_class"))
-    pipelines = mapping_of(held.get("connector_configs"))
+    pipelines = mapping_of(fields.get("connector_configs"))
     agent, action = connectors_of(pipelines.get("agent")), connectors_of(pipelines.get("action"))
-    weights = weights_of(held)
+    weights = weights_of(fields)
     filters = [*filters_of(agent, decoding, where), *filters_of(action, decoding, where)]
     if not filters:
         from_worker = filter_from_object(worker_filter, decoding, f"{where}: worker filter")
@@ -211,13 +211,13 @@ def policy_record(
         agent_connectors=agent,
         action_connectors=action,
         filters=tuple(filters),
-        global_timestep=integer(held.get("global_timestep")),
-        exploration_state=held.get("_exploration_state"),
-        optimizer=held.get("_optimizer_variables"),
+        global_timestep=integer(fields.get("global_timestep")),
+        exploration_state=fields.get("_exploration_state"),
+        optimizer=fields.get("_optimizer_variables"),
         extra={
             key: value
-            for key, value in held.items()
-            if key not in _POLICY_KEYS and not ("weights" not in held and _is_array(value))
+            for key, value in fields.items()
+            if key not in _POLICY_KEYS and not ("weights" not in fields and _is_array(value))
         },
         where=where,
         ray_version=ray_version,
@@ -242,7 +242,7 @@ def flat_policies(
     if not isinstance(vector, np.ndarray) or vector.ndim != 1 or not _is_array(vector):
         return {}
     name = "default_policy"
-    found = policy_record(
+    record = policy_record(
         name,
         {"weights": {FLAT_WEIGHTS: vector}},
         decoding,
@@ -251,7 +251,7 @@ def flat_policies(
         worker_filter=state.get("filter"),
         **known,
     )
-    return {name: found}
+    return {name: record}
 
 
 def _spec_fields(spec: Any) -> Mapping[str, Any]:

@@ -39,10 +39,10 @@ def read_old(node: Node, decoding: Decoding) -> Checkpoint:
     algorithm = algorithm_name(class_name, class_path(config_object))
     filters = mapping_of(worker.get("filters"))
     policies: dict[str, PolicyRecord] = {}
-    seen: list[str] = []
+    read_ids: list[str] = []
     for policy_node in policy_nodes(node):
         policy_id = _policy_id(policy_node, node)
-        seen.append(policy_id)
+        read_ids.append(policy_id)
         if policy_node.state_file is None:
             _miss_policy(policy_id, policy_node.path, policy_node.metadata, decoding)
             continue
@@ -63,12 +63,12 @@ def read_old(node: Node, decoding: Decoding) -> Checkpoint:
             worker_filter=filters.get(policy_id),
             ray_version=policy_node.said("ray_version") or node.said("ray_version"),
         )
-    if not seen and node.state_file is not None:
+    if not read_ids and node.state_file is not None:
         policies = flat_policies(
             state, decoding, decoding.place(node.state_file), ray_version=node.said("ray_version")
         )
     promised = [*_texts(metadata.get("policy_ids")), *_texts(worker.get("policy_ids"))]
-    _compare_with_promised(list(dict.fromkeys(promised)), seen, node, decoding)
+    _compare_with_promised(list(dict.fromkeys(promised)), read_ids, node, decoding)
     first = next(iter(policies.values()), None)
     if first is None and not state and not decoding.problems:
         raise NotACheckpointError(f"{node.path} names a checkpoint, but none of its files is there")
@@ -140,11 +140,11 @@ def _miss_policy(
 
 
 def _compare_with_promised(
-    promised: list[str], seen: list[str], node: Node, decoding: Decoding
+    promised: list[str], read_ids: list[str], node: Node, decoding: Decoding
 ) -> None:
     """Say which policies the algorithm names and the folder lacks, or has under another name."""
-    absent = [policy_id for policy_id in promised if policy_id not in seen]
-    strange = [policy_id for policy_id in seen if policy_id not in promised]
+    absent = [policy_id for policy_id in promised if policy_id not in read_ids]
+    strange = [policy_id for policy_id in read_ids if policy_id not in promised]
     if len(absent) == len(strange) == 1:
         decoding.problem(
             f"{POLICIES}/{strange[0]}",

@@ -125,27 +125,27 @@ def _from_policy(record: PolicyRecord, plain: Plainer) -> dict[str, Any]:
             "agent": _pairs(record.agent_connectors, plain),
             "action": _pairs(record.action_connectors, plain),
         },
-        "filters": [_from_filter(found) for found in record.filters if found.is_from_worker],
+        "filters": [_from_filter(each) for each in record.filters if each.is_from_worker],
         **_weights(record.weights),
     }
 
 
-def _from_filter(found: FilterRecord) -> dict[str, Any]:
+def _from_filter(statistics: FilterRecord) -> dict[str, Any]:
     """A filter no connector holds; those that one holds are in its parameters."""
-    held = {name: getattr(found, name) for name in _FILTER_DATA}
-    return {name: list(part) if isinstance(part, tuple) else part for name, part in held.items()}
+    fields = {name: getattr(statistics, name) for name in _FILTER_DATA}
+    return {name: list(part) if isinstance(part, tuple) else part for name, part in fields.items()}
 
 
-def _to_filter(held: dict[str, Any]) -> FilterRecord:
+def _to_filter(fields: dict[str, Any]) -> FilterRecord:
     return FilterRecord(
-        kind=str(held.get("kind")),
-        count=tuple(int(n) for n in held.get("count", ())),
-        mean=tuple(np.asarray(array) for array in held.get("mean", ())),
-        sum_of_squares=tuple(np.asarray(array) for array in held.get("sum_of_squares", ())),
-        demean=bool(held.get("demean", True)),
-        destd=bool(held.get("destd", True)),
-        clip=held.get("clip"),
-        where=str(held.get("where")),
+        kind=str(fields.get("kind")),
+        count=tuple(int(n) for n in fields.get("count", ())),
+        mean=tuple(np.asarray(array) for array in fields.get("mean", ())),
+        sum_of_squares=tuple(np.asarray(array) for array in fields.get("sum_of_squares", ())),
+        demean=bool(fields.get("demean", True)),
+        destd=bool(fields.get("destd", True)),
+        clip=fields.get("clip"),
+        where=str(fields.get("where")),
         is_from_worker=True,
     )
 
@@ -160,14 +160,14 @@ def _as_dict(value: Any) -> Any:
 
 
 def _spaces(record: PolicyRecord | ModuleRecord) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    spaces: dict[str, Any] = {}
     for name in ("observation_space", "action_space"):
         space = getattr(record, name)
-        found[name] = None if space is None else space_to_data(space)
+        spaces[name] = None if space is None else space_to_data(space)
     original = getattr(record.observation_space, "original_space", None)
     if original is not None:
-        found["original_observation_space"] = space_to_data(original)
-    return found
+        spaces["original_observation_space"] = space_to_data(original)
+    return spaces
 
 
 def _pairs(piece: ConnectorRecord | None, plain: Plainer) -> Any:
@@ -184,90 +184,90 @@ def _weights(weights: WeightTable) -> dict[str, Any]:
 
 def read_own(node: Node, decoding: Decoding) -> Checkpoint:
     """The records of a checkpoint rlconnect wrote."""
-    own = read_folder(node.path, limits=decoding.limits)
-    document = own.outline
+    saved = read_folder(node.path, limits=decoding.limits)
+    document = saved.outline
     place = node.metadata_file or node.path.name
     for name, size in node.files:
         decoding.files[name] = FileRecord(name, size, "rlconnect")
     policies = {
-        name: _policy(name, held, decoding, place) for name, held in _parts(document, "policies")
+        name: _policy(name, part, decoding, place) for name, part in _parts(document, "policies")
     }
     modules = {
-        name: _module(name, held, decoding, place) for name, held in _parts(document, "modules")
+        name: _module(name, part, decoding, place) for name, part in _parts(document, "modules")
     }
     origin = _mapping(document.get("origin"))
-    if own.kind not in _KINDS:
+    if saved.kind not in _KINDS:
         raise CorruptCheckpointError(
             f"{node.path} holds an unknown kind of checkpoint",
             expected=", ".join(_KINDS),
-            found=repr(own.kind),
+            found=repr(saved.kind),
         )
     return Checkpoint(
         path=str(node.path),
-        kind=own.kind,
+        kind=saved.kind,
         stack="rlconnect",
-        version=f"rlconnect {own.format_version}",
-        encoding="safetensors" if own.arrays else "json",
+        version=f"rlconnect {saved.format_version}",
+        encoding="safetensors" if saved.arrays else "json",
         ray_version=str(origin.get("ray_version") or ""),
         ray_commit=str(origin.get("ray_commit") or ""),
-        algorithm=str(own.meta.get("algorithm") or ""),
+        algorithm=str(saved.meta.get("algorithm") or ""),
         algorithm_class=str(origin.get("algorithm_class") or ""),
-        environment=str(own.meta.get("environment") or ""),
+        environment=str(saved.meta.get("environment") or ""),
         policies=policies,
         modules=modules,
         config=_mapping(_loaded(document.get("config"))),
         counters=_mapping(_loaded(document.get("counters"))),
         training_iteration=integer(origin.get("training_iteration")),
-        extra={"origin": origin, "meta": own.meta, **_unknown(document)},
+        extra={"origin": origin, "meta": saved.meta, **_unknown(document)},
     )
 
 
 def _unknown(document: Mapping[str, Any]) -> dict[str, Any]:
-    known = ("policies", "modules", "config", "counters", "origin")
-    return {name: value for name, value in document.items() if name not in known}
+    read_keys = ("policies", "modules", "config", "counters", "origin")
+    return {name: value for name, value in document.items() if name not in read_keys}
 
 
 def _parts(document: Mapping[str, Any], key: str) -> list[tuple[str, dict[str, Any]]]:
     parts = _mapping(document.get(key))
-    return [(name, _mapping(held)) for name, held in parts.items()]
+    return [(name, _mapping(part)) for name, part in parts.items()]
 
 
-def _policy(name: str, held: dict[str, Any], decoding: Decoding, place: str) -> PolicyRecord:
-    data = {key: _loaded(held.get(key)) for key in _POLICY_DATA}
+def _policy(name: str, saved: dict[str, Any], decoding: Decoding, place: str) -> PolicyRecord:
+    data = {key: _loaded(saved.get(key)) for key in _POLICY_DATA}
     for key in ("config", "extra"):
         data[key] = _mapping(data[key])
     for key in ("policy_class", "algorithm", "framework", "ray_version"):
         data[key] = str(data[key] or "")
-    connectors = _mapping(held.get("connectors"))
+    connectors = _mapping(saved.get("connectors"))
     agent = connectors_of(_loaded(connectors.get("agent")))
     action = connectors_of(_loaded(connectors.get("action")))
     return PolicyRecord(
         id=name,
-        observation_space=_space(held, "observation_space", decoding, place),
-        action_space=_space(held, "action_space", decoding, place),
-        weights=_table(held),
+        observation_space=_space(saved, "observation_space", decoding, place),
+        action_space=_space(saved, "action_space", decoding, place),
+        weights=_table(saved),
         agent_connectors=agent,
         action_connectors=action,
         filters=(
             *filters_of(agent, decoding, place),
-            *(_to_filter(_mapping(_loaded(part))) for part in held.get("filters") or ()),
+            *(_to_filter(_mapping(_loaded(part))) for part in saved.get("filters") or ()),
         ),
         where=place,
         **data,
     )
 
 
-def _module(name: str, held: dict[str, Any], decoding: Decoding, place: str) -> ModuleRecord:
-    data = {key: _loaded(held.get(key)) for key in _MODULE_DATA}
+def _module(name: str, saved: dict[str, Any], decoding: Decoding, place: str) -> ModuleRecord:
+    data = {key: _loaded(saved.get(key)) for key in _MODULE_DATA}
     for key in ("model_config", "extra"):
         data[key] = _mapping(data[key])
     for key in ("module_class", "catalog_class"):
         data[key] = str(data[key] or "")
     return ModuleRecord(
         id=name,
-        observation_space=_space(held, "observation_space", decoding, place),
-        action_space=_space(held, "action_space", decoding, place),
-        weights=_table(held),
+        observation_space=_space(saved, "observation_space", decoding, place),
+        action_space=_space(saved, "action_space", decoding, place),
+        weights=_table(saved),
         where=place,
         **data,
     )
@@ -290,13 +290,13 @@ def _loaded(value: Any) -> Any:
     return value
 
 
-def _space(held: dict[str, Any], key: str, decoding: Decoding, place: str) -> Any:
-    data = held.get(key)
+def _space(saved: dict[str, Any], key: str, decoding: Decoding, place: str) -> Any:
+    data = saved.get(key)
     if data is None:
         return None
     try:
         space = space_from_data(_loaded(data))
-        original = held.get(f"original_{key}")
+        original = saved.get(f"original_{key}")
         if original is not None:
             space.original_space = space_from_data(_loaded(original))  # type: ignore[attr-defined]
     except RlconnectError as error:
@@ -305,14 +305,14 @@ def _space(held: dict[str, Any], key: str, decoding: Decoding, place: str) -> An
     return space
 
 
-def _table(held: dict[str, Any]) -> WeightTable:
+def _table(saved: dict[str, Any]) -> WeightTable:
     """Weights whose numbers stay on the disk until they are asked for."""
-    weights = _mapping(held.get("weights"))
+    weights = _mapping(saved.get("weights"))
     stored = {name: part for name, part in weights.items() if isinstance(part, StoredArray)}
     ready = {name: part for name, part in weights.items() if isinstance(part, np.ndarray)}
     return WeightTable(
         ready,
         shapes={name: (part.shape, str(part.dtype)) for name, part in stored.items()},
         load=lambda name: stored[name].read(),
-        named=bool(held.get("weights_named", True)),
+        named=bool(saved.get("weights_named", True)),
     )

@@ -60,8 +60,8 @@ def _with_spaces(part: Any, depth: int) -> Any:
         if ".spaces" in path or "space" in part.mapping():
             return space_in(part, depth + 1)
         if part.entries:  # a dict subclass that holds the sub-spaces
-            held = table_of(part.entries)
-            return {key: _with_spaces(item, depth + 1) for key, item in held.items()}
+            table = table_of(part.entries)
+            return {key: _with_spaces(item, depth + 1) for key, item in table.items()}
         return part
     if isinstance(part, dict):
         return {key: _with_spaces(item, depth + 1) for key, item in part.items()}

@@ -50,25 +50,25 @@ def trial_algorithm(
         config: The trial's settings.
         weights: Names of a policy's weights; where they are of another family, they decide.
     """
-    told = told_algorithm(weights)
+    by_weights = told_algorithm(weights)
     for name in (folder.name, folder.parent.name, folder.parent.parent.name):
-        found = _named_first(name) if _DATED.fullmatch(name) else ""
-        if found and told in ("", "PG", _FAMILY.get(found, found)):
-            return found, f"the folder's name {name!r}"
+        by_folder = _named_first(name) if _DATED.fullmatch(name) else ""
+        if by_folder and by_weights in ("", "PG", _FAMILY.get(by_folder, by_folder)):
+            return by_folder, f"the folder's name {name!r}"
     for algorithm, keys in _TELLING:
         key = next((key for key in keys if key in config), "")
-        if key and told in ("", "PG", _FAMILY.get(algorithm, algorithm)):
+        if key and by_weights in ("", "PG", _FAMILY.get(algorithm, algorithm)):
             return algorithm, f"the setting {key!r}"
-    return told, "the names of its weights"
+    return by_weights, "the names of its weights"
 
 
 def _named_first(name: str) -> str:
     """The algorithm that a trial's name begins with: "APEX_DDPG_Pendulum-v0_..."."""
     words = name.removeprefix("contrib_").split("_")[:3]
     for count in range(len(words), 0, -1):
-        found = algorithm_name("".join(words[:count]))
-        if found:
-            return found
+        algorithm = algorithm_name("".join(words[:count]))
+        if algorithm:
+            return algorithm
     return ""
 
 
@@ -82,9 +82,9 @@ def trial_settings(folder: Path, decoding: Decoding) -> dict[str, Any]:
     for place in (folder, folder.parent):
         for name in (PICKLED_SETTINGS, PLAIN_SETTINGS):
             path = place / name
-            found = plain_config(_content(path, decoding)) if path.is_file() else {}
-            if "env" in found:  # without one, it is the file of some other program
-                return found
+            settings = plain_config(_content(path, decoding)) if path.is_file() else {}
+            if "env" in settings:  # without one, it is the file of some other program
+                return settings
     return {}
 
 

@@ -93,19 +93,19 @@ def _with_algorithms(
     policies: Mapping[str, PolicyRecord], folder: Path, decoding: Decoding
 ) -> dict[str, PolicyRecord]:
     """The policies with an algorithm each, where the files name none and something else tells."""
-    found = dict(policies)
+    completed = dict(policies)
     for name, record in policies.items():
         if record.algorithm or record.custom_model or not record.weights:
             continue
         algorithm, source = trial_algorithm(folder, record.config, record.weights)
         if algorithm:
-            found[name] = replace(record, algorithm=algorithm)
+            completed[name] = replace(record, algorithm=algorithm)
             decoding.problem(
                 record.where,
                 f"policy {name!r} names no algorithm; it acts as one of {algorithm}, by {source}",
                 "pass algorithm=... if it was another.",
             )
-    return found
+    return completed
 
 
 def _is_0_1(specs: Mapping[str, Any], outer: Mapping[str, Any]) -> bool:

@@ -165,8 +165,8 @@ class PolicyRecord:
 
         if not any(self.config.get(switch) is True for switch in _MODULE_SWITCHES):
             return ""
-        held = (self.config.get(key) for key in ("rl_module_spec", "_rl_module_spec"))
-        spec = next((mapping_of(each) for each in held if mapping_of(each)), {})
+        specs = (self.config.get(key) for key in ("rl_module_spec", "_rl_module_spec"))
+        spec = next((mapping_of(each) for each in specs if mapping_of(each)), {})
         several = mapping_of(spec.get("module_specs") or spec.get("rl_module_specs"))
         path = class_path(mapping_of(several.get(self.id, spec)).get("module_class"))
         return "" if path.startswith("ray.") else path
@@ -291,8 +291,8 @@ class Problem:
     kind: ProblemKind = "note"
 
     def __str__(self) -> str:
-        told = self.where.rpartition("/")[2]
-        return f"{self.where}: {self.what}" if told not in self.what else self.what
+        short = self.where.rpartition("/")[2]
+        return f"{self.where}: {self.what}" if short not in self.what else self.what
 
 
 @dataclass(frozen=True)
