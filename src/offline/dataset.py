@@ -18,7 +18,7 @@ from ..legacy.batches.sample_batch import SampleBatch
 from .damaged import Damage
 from .readers.old_episodes import Episode
 from .readers.places import Paths, Place, places
-from .recordings import Recording, recordings
+from .recordings import Recording, Recordings, recordings
 
 DATA_LIMITS: Final = Limits(
     max_json_bytes=512 * MIB, base_memory=512 * MIB, memory_factor=16, bytes_per_operation=1
@@ -62,7 +62,7 @@ class StepReader(Protocol):
 class RecordingReader(Protocol):
     """A reader that has episodes as arrays sooner than as episodes."""
 
-    def recordings(self, damage: Damage) -> Iterator[Episode | Recording]:
+    def recordings(self, damage: Damage) -> Iterator[Episode | Recording | Recordings]:
         """Every episode once."""
 
 
@@ -138,8 +138,13 @@ class Dataset:
         Warns:
             DamagedDataWarning: Something could not be read; told at the end.
         """
+        for several in self.recordings_at_once(policy):
+            yield from several
+
+    def recordings_at_once(self, policy: str = "") -> Iterator[Recordings]:
+        """The same episodes, as many in one as lie together."""
         damage, reader = Damage(), self.reader
-        held: Iterator[Episode | Recording] = (
+        held: Iterator[Episode | Recording | Recordings] = (
             reader.recordings(damage)
             if isinstance(reader, RecordingReader)
             else reader.episodes(damage)

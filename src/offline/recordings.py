@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -43,6 +44,131 @@ class Recording:
     def __len__(self) -> int:
         return len(self.rewards)
 
+
+@dataclass(frozen=True)
+class Recordings:
+    """Several episodes of one agent each, laid end to end.
+
+    Args:
+        ids: The episodes'.
+        lengths: How many steps each has, at least one, `(E,)`.
+        observations: `(N + E, ...)`, of each episode one more than it has steps.
+        actions: `(N, ...)`, as they were recorded.
+        rewards: `(N,)`.
+        is_terminated: Whether the environment ended each, so that nothing comes after, `(E,)`.
+        outputs: What says how probable actions were, a row a step.
+        agents: Which of several agents each is of; empty of a single one.
+    """
+
+    ids: Sequence[str]
+    lengths: Array
+    observations: Nest
+    actions: Nest
+    rewards: Array
+    is_terminated: Array
+    outputs: Mapping[str, Array]
+    agents: Sequence[str]
+
+    @classmethod
+    def of(cls, episode: Recording) -> Recordings:
+        """A single one."""
+        return cls(
+            (episode.id,),
+            np.array([len(episode)]),
+            episode.observations,
+            episode.actions,
+            episode.rewards,
+            np.array([episode.is_terminated]),
+            {name: episode.outputs[name] for name in PROBABILITIES if name in episode.outputs},
+            (episode.agent,),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Recordings]) -> Recordings:
+        """All episodes of several, of one form."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            [id_ for each in parts for id_ in each.ids],
+            np.concatenate([each.lengths for each in parts]),
+            nest.joined([each.observations for each in parts]),
+            nest.joined([each.actions for each in parts]),
+            np.concatenate([each.rewards for each in parts]),
+            np.concatenate([each.is_terminated for each in parts]),
+            {
+                name: np.concatenate([each.outputs[name] for each in parts])
+                for name in parts[0].outputs
+            },
+            [agent for each in parts for agent in each.agents],
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[Recording]:
+        for place, id_ in enumerate(self.ids):
+            one = self.part(place, place + 1)
+            yield Recording(
+                id_,
+                one.observations,
+                one.actions,
+                one.rewards,
+                bool(one.is_terminated[0]),
+                one.outputs,
+                one.agents[0],
+            )
+
+    def part(self, first: int, stop: int) -> Recordings:
+        """Some of the episodes, as views."""
+        episodes = slice(first, stop)
+        before, within = self.lengths[:first].sum(), self.lengths[episodes]
+        rows = slice(before, before + within.sum())
+        seen = slice(rows.start + first, rows.stop + first + len(within))
+        return Recordings(
+            self.ids[episodes],
+            within,
+            nest.taken(self.observations, seen),
+            nest.taken(self.actions, rows),
+            self.rewards[rows],
+            self.is_terminated[episodes],
+            {name: column[rows] for name, column in self.outputs.items()},
+            self.agents[episodes],
+        )
+
+    @cached_property
+    def form(self) -> list[Any]:
+        """What is alike in all that can be joined: names, and shapes of rows."""
+        columns = (self.observations, self.actions)
+        return [
+            [*self.outputs],
+            *(
+                column.shape[1:]
+                if isinstance(column, np.ndarray)
+                else [(path, leaf.shape[1:]) for path, leaf in nest.flatten_with_path(column)]
+                for column in columns
+            ),
+        ]
+
+    @cached_property
+    def here(self) -> Array:
+        """The place of the observation that each step begins with, `(N,)`."""
+        found: Array = np.arange(len(self.rewards)) + np.repeat(np.arange(len(self)), self.lengths)
+        return found
+
+    @cached_property
+    def is_step_last(self) -> Array:
+        """Whether each step is the last one of its episode, `(N,)`."""
+        found = np.zeros(len(self.rewards), bool)
+        found[np.cumsum(self.lengths) - 1] = True
+        return found
+
+    @cached_property
+    def times(self) -> Array:
+        """How many steps of its episode come before each, `(N,)`."""
+        begins = np.cumsum(self.lengths) - self.lengths
+        found: Array = np.arange(len(self.rewards)) - np.repeat(begins, self.lengths)
+        return found
+
     @property
     def probabilities(self) -> Array | None:
         """How probable each action was where it was recorded, if that is known.
@@ -56,38 +182,47 @@ class Recording:
             found = np.exp(np.asarray(self.outputs["action_logp"], np.float64))
         else:
             return None
-        found = found.reshape(len(self))
-        if not (found > 0).all():
+        found = found.reshape(len(self.rewards))
+        impossible = np.flatnonzero(~(found > 0))
+        if len(impossible):
+            place = np.searchsorted(np.cumsum(self.lengths), impossible[0], "right")
             raise PieceError(
-                f"episode {self.id} has actions whose recorded probability is no positive number",
+                f"episode {self.ids[place]} has actions whose recorded probability is no positive "
+                "number",
                 expected="action_prob above 0",
-                found=str(found[~(found > 0)][0]),
+                found=str(found[impossible[0]]),
                 hint="leave it out, or judge by a model alone: method 'dm'.",
             )
         return found
 
-    def rows(self) -> list[Recording]:
+    def rows(self) -> Recordings:
         """Each step as an episode of its own, as for bandits."""
-        return [
-            Recording(
-                f"{self.id}, step {t}",
-                nest.taken(self.observations, slice(t, t + 2)),
-                nest.taken(self.actions, slice(t, t + 1)),
-                self.rewards[t : t + 1],
-                self.is_terminated and t + 1 == len(self),
-                {
-                    name: nest.taken(column, slice(t, t + 1))
-                    for name, column in self.outputs.items()
-                },
-            )
-            for t in range(len(self))
-        ]
+        steps = len(self.rewards)
+        whose = np.repeat(np.arange(len(self)), self.lengths)
+        return replace(
+            self,
+            ids=[
+                f"{self.ids[of]}, step {t}"
+                for of, t in zip(whose.tolist(), self.times.tolist(), strict=True)
+            ],
+            lengths=np.ones(steps, np.int64),
+            observations=nest.taken(
+                self.observations, np.stack([self.here, self.here + 1], 1).ravel()
+            ),
+            is_terminated=self.is_step_last & self.is_terminated[whose],
+            agents=[self.agents[of] for of in whose.tolist()],
+        )
 
 
-def recordings(episodes: Iterable[Any], policy: str = "") -> Iterator[Recording]:
+def recordings(episodes: Iterable[Any], policy: str = "") -> Iterator[Recordings]:
     """Episodes as arrays, which some of them are already; see `episodes_of`."""
-    for episode in episodes:
-        yield from [episode] if isinstance(episode, Recording) else _recordings_of(episode, policy)
+    for each in episodes:
+        if isinstance(each, Recordings):
+            yield each
+        elif isinstance(each, Recording):
+            yield Recordings.of(each)
+        else:
+            yield from map(Recordings.of, _recordings_of(each, policy))
 
 
 def _recordings_of(episode: Any, policy: str) -> Iterator[Recording]:

@@ -25,7 +25,7 @@ from ...core.step.plan import ActPlan
 from ...core.types import Array, Nest
 from ...core.vault.own.atomic import replaced_file
 from ...legacy.policy.policy import Policy
-from ...offline.recordings import Recording
+from ...offline.recordings import Recordings
 from ..actor.actor import Actor
 from ..actor.legacy_plan import legacy_plan
 from ..actor.player import PlannedPlayer
@@ -140,7 +140,7 @@ def act_on(
         "seed": seed,
         "format": kind,
     }
-    held = dataset.recordings(native.name)
+    held = dataset.recordings_at_once(native.name)
     first = next(held, None)
     if first is None:
         raise PieceError("the data has no steps", hint="see info()['damaged'] of the dataset.")
@@ -152,7 +152,7 @@ def act_on(
     with Hands(Acting(actor, explore, seed), processes, on_ray=ray) as hands:
         _claim(folder, told)
         for number, group in enumerate(groups_of(held, _ROWS_A_FILE)):
-            rows, episodes, files = rows + sum(map(len, group)), episodes + len(group), files + 1
+            rows, episodes, files = rows + len(group.rewards), episodes + len(group), files + 1
             file = folder / f"actions-{number:06d}.{kind}"
             if file.is_file():
                 kept += 1
@@ -236,28 +236,26 @@ class Acting:
     def __init__(self, actor: Actor, explore: bool = False, seed: int = 0) -> None:
         self.actor, self.explore, self.seed = actor, explore, seed
 
-    def __call__(self, group: Sequence[Recording], number: int = 0) -> dict[str, Any]:
+    def __call__(self, group: Recordings, number: int = 0) -> dict[str, Any]:
         """Columns of all steps of some episodes: whose each is, its place there, its action."""
         if self.explore:
             self.actor.rng = np.random.default_rng((self.seed, number))
-        lengths = [len(each) for each in group]
+        seen = nest.taken(group.observations, group.here)
         return {
-            **_repeated("eps_id", [each.id for each in group], lengths),
-            **_repeated("agent_id", [each.agent for each in group], lengths),
-            "t": np.concatenate([np.arange(count) for count in lengths]),
-            **_named(self._along(group) if self.actor.remembers else self._rows(group)),
+            **_repeated("eps_id", group.ids, group.lengths),
+            **_repeated("agent_id", group.agents, group.lengths),
+            "t": group.times,
+            **_named(
+                self._along(group, seen)
+                if self.actor.remembers
+                else infer(self.actor, seen, explore=self.explore)
+            ),
         }
 
-    def _rows(self, group: Sequence[Recording]) -> Nest:
-        """Steps that depend on nothing before them."""
-        seen = nest.joined([nest.taken(each.observations, slice(0, -1)) for each in group])
-        return infer(self.actor, seen, explore=self.explore)
-
-    def _along(self, group: Sequence[Recording]) -> Nest:
+    def _along(self, group: Recordings, seen: Nest) -> Nest:
         """Episodes side by side, the longest first."""
-        seen = nest.joined([nest.taken(each.observations, slice(0, -1)) for each in group])
-        earned = np.concatenate([np.append(0.0, each.rewards[:-1]) for each in group])
-        times = places_by_time(np.array([len(each) for each in group]))
+        earned = np.where(group.times > 0, np.roll(group.rewards, 1), 0.0)
+        times = places_by_time(group.lengths)
         self.actor.reset()
         self.actor.max_sessions = max(self.actor.max_sessions, len(group))
         found = [
@@ -300,11 +298,11 @@ def _claim(folder: Path, told: Mapping[str, Any]) -> None:
         ) from error
 
 
-def _repeated(name: str, values: list[str], lengths: list[int]) -> dict[str, list[str]]:
+def _repeated(name: str, values: Sequence[str], lengths: Array) -> dict[str, list[str]]:
     """A column of texts, one for each step; none where there are none."""
     if not any(values):
         return {}
-    pairs = zip(values, lengths, strict=True)
+    pairs = zip(values, lengths.tolist(), strict=True)
     return {name: [value for value, count in pairs for _ in range(count)]}
 
 

@@ -12,10 +12,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from ...offline.recordings import Recording
+from ...offline.recordings import Recordings
 from ...v2.distributed.running_ray import running_ray
 
-Act = Callable[[list[Recording], int], dict[str, Any]]
+Act = Callable[[Recordings, int], dict[str, Any]]
 
 
 class Hands:
@@ -49,7 +49,7 @@ class Hands:
             self._pool.shutdown(cancel_futures=True)
 
     def take(
-        self, file: Path, group: list[Recording], number: int
+        self, file: Path, group: Recordings, number: int
     ) -> Iterator[tuple[Path, dict[str, Any]]]:
         """Take one more group; give what is done where enough wait."""
         if self._pool is None:
@@ -70,7 +70,7 @@ class Hands:
 class _Pool(ProcessPoolExecutor):
     """Processes of this machine."""
 
-    def act(self, group: list[Recording], number: int) -> Future[dict[str, Any]]:
+    def act(self, group: Recordings, number: int) -> Future[dict[str, Any]]:
         """Have a group acted on."""
         return self.submit(_act, group, number)
 
@@ -89,7 +89,7 @@ class _RayPool:
         self._kill = ray.kill
         self._actors = [actor.remote(held) for _ in range(count)]
 
-    def act(self, group: list[Recording], number: int) -> Future[dict[str, Any]]:
+    def act(self, group: Recordings, number: int) -> Future[dict[str, Any]]:
         """Have a group acted on."""
         actor = self._actors[number % len(self._actors)]
         found: Future[dict[str, Any]] = actor.act.remote(group, number).future()
@@ -111,7 +111,7 @@ class _RayActor:
     def __init__(self, acting: Act) -> None:
         self._acting = acting
 
-    def act(self, group: list[Recording], number: int) -> dict[str, Any]:
+    def act(self, group: Recordings, number: int) -> dict[str, Any]:
         """Columns of all steps of a group."""
         return self._acting(group, number)
 
@@ -124,5 +124,5 @@ def _begin(acting: Act) -> None:
     _own["acting"] = acting
 
 
-def _act(group: list[Recording], number: int) -> dict[str, Any]:
+def _act(group: Recordings, number: int) -> dict[str, Any]:
     return _own["acting"](group, number)

@@ -7,7 +7,7 @@ taken in their place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -16,7 +16,7 @@ import numpy as np
 from ...core import nest
 from ...core.arrays.padding import places_by_time
 from ...core.types import Array, Nest
-from ...offline.recordings import Recording
+from ...offline.recordings import Recordings
 
 _SIDE_BY_SIDE: Final = 256
 
@@ -39,7 +39,7 @@ class Manner:
 
 @dataclass(frozen=True)
 class Answers:
-    """What a policy makes of rows, or of one recorded episode.
+    """What a policy makes of rows, or of recorded episodes.
 
     Args:
         chances: How probable each recorded action is, a density where actions are continuous.
@@ -50,6 +50,17 @@ class Answers:
     chances: Array
     all_chances: Array | None
     seen: Array
+
+    def by_episode(self, lengths: Array) -> Iterator[Answers]:
+        """Those of each episode, with so many steps each and one observation more."""
+        stop = 0
+        for size in (lengths + 1).tolist():
+            rows = slice(stop, stop + size)
+            every = self.all_chances
+            yield Answers(
+                self.chances[rows], None if every is None else every[rows], self.seen[rows]
+            )
+            stop += size
 
 
 class Watcher(Protocol):
@@ -74,40 +85,44 @@ class Watcher(Protocol):
         """
 
 
-def answers_to(watcher: Watcher, recordings: Sequence[Recording]) -> Iterator[Answers]:
-    """What a policy makes of each of some episodes.
+def answers_to(watcher: Watcher, recordings: Recordings) -> Answers:
+    """What a policy makes of each observation of some episodes.
 
-    Of the last observation, after which nothing was done, the chance of the last action is given.
+    Of the last one, after which nothing was done, the chance of the last action is given.
     """
-    if not watcher.remembers:
-        sizes = [len(each) + 1 for each in recordings]
-        rows = nest.joined([each.observations for each in recordings])
-        done = nest.joined([_with_last_again(each.actions) for each in recordings])
-        yield from _parts(watcher.step(rows, np.zeros(sum(sizes)), done), sizes)
-        return
-    for start in range(0, len(recordings), _SIDE_BY_SIDE):
-        yield from _in_turn(watcher, recordings[start : start + _SIDE_BY_SIDE])
+    rows = len(recordings.rewards) + len(recordings)
+    acted = np.arange(rows) - np.repeat(np.arange(len(recordings)), recordings.lengths + 1)
+    acted[recordings.here[recordings.is_step_last] + 1] -= 1
+    done = nest.taken(recordings.actions, acted)
+    earned = np.zeros(rows)
+    earned[recordings.here + 1] = recordings.rewards
+    if watcher.remembers:
+        return _in_turn(watcher, recordings, earned, done)
+    return watcher.step(recordings.observations, earned, done)
 
 
-def _in_turn(watcher: Watcher, recordings: Sequence[Recording]) -> Iterator[Answers]:
+def _in_turn(watcher: Watcher, recordings: Recordings, earned: Array, done: Nest) -> Answers:
     """Episodes side by side, the longest first, so that those that go on are the first ones."""
-    sizes = [len(each) + 1 for each in recordings]
-    observations = nest.joined([each.observations for each in recordings])
-    actions = nest.joined([_with_last_again(each.actions) for each in recordings])
-    rewards = np.concatenate([np.append(0.0, each.rewards) for each in recordings])
-    watcher.begin(len(recordings))
     collected: Answers | None = None
-    for places in places_by_time(np.array(sizes)):
-        found = watcher.step(
-            nest.taken(observations, places), rewards[places], nest.taken(actions, places)
-        )
-        if collected is None:
-            collected = Answers(*(_room(each, sum(sizes)) for each in _columns(found)))
-        for whole, part in zip(_columns(collected), _columns(found), strict=True):
-            if whole is not None:
-                whole[places] = part
+    begin = 0
+    for start in range(0, len(recordings), _SIDE_BY_SIDE):
+        sizes = recordings.lengths[start : start + _SIDE_BY_SIDE] + 1
+        watcher.begin(len(sizes))
+        for own_places in places_by_time(sizes):
+            places = own_places + begin
+            found = watcher.step(
+                nest.taken(recordings.observations, places),
+                earned[places],
+                nest.taken(done, places),
+            )
+            if collected is None:
+                collected = Answers(*(_room(each, len(earned)) for each in _columns(found)))
+            for whole, part in zip(_columns(collected), _columns(found), strict=True):
+                if whole is not None:
+                    whole[places] = part
+        begin += int(sizes.sum())
     assert collected is not None  # every episode has an observation
-    return _parts(collected, sizes)
+    return collected
 
 
 def _columns(answers: Answers) -> tuple[Any, Any, Any]:
@@ -116,18 +131,3 @@ def _columns(answers: Answers) -> tuple[Any, Any, Any]:
 
 def _room(column: Any, rows: int) -> Any:
     return None if column is None else np.empty((rows, *column.shape[1:]), column.dtype)
-
-
-def _parts(answers: Answers, sizes: Sequence[int]) -> Iterator[Answers]:
-    stop = 0
-    for size in sizes:
-        rows = slice(stop, stop + size)
-        every = answers.all_chances
-        yield Answers(
-            answers.chances[rows], None if every is None else every[rows], answers.seen[rows]
-        )
-        stop += size
-
-
-def _with_last_again(actions: Nest) -> Nest:
-    return nest.map_structure(lambda leaf: np.concatenate([leaf, leaf[-1:]]), actions)

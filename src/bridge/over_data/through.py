@@ -18,7 +18,7 @@ from ...legacy.batches.sample_batch import SampleBatch
 from ...offline.damaged import Damage
 from ...offline.dataset import Dataset
 from ...offline.episode_batches import batch_of_episode, facts_of_episodes
-from ...offline.recordings import Recording, episodes_of, recording_of
+from ...offline.recordings import Recording, Recordings, episodes_of, recording_of
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..loading.natives import natives_of
 from .watched import Watching
@@ -108,8 +108,9 @@ class _Watched:
     watching: Watching
 
     def __call__(self, recorded: Iterator[Recording]) -> Iterator[Nest]:
-        for _, answers in self.watching.answers(recorded):
-            yield answers.seen
+        for group, answers in self.watching.answers(map(Recordings.of, recorded)):
+            for each in answers.by_episode(group.lengths):
+                yield each.seen
 
 
 class _Adapted:

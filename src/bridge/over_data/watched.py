@@ -19,7 +19,7 @@ from ...legacy.policy.policy import Policy
 from ...offline.dataset import Dataset, open_dataset
 from ...offline.estimators import Steps
 from ...offline.fitted_q import FittedQ, FittedQSettings, Transitions
-from ...offline.recordings import Recording
+from ...offline.recordings import Recordings
 from ..loading.natives import Native, policy_spaces
 from .replay import Answers, Manner, answers_to
 from .watchers import watcher_of
@@ -136,17 +136,16 @@ class Watching:
                 is_normalized = bool(native.config.get("actions_in_input_normalized", True))
         self.is_normalized = is_normalized
 
-    def answers(self, held: Iterable[Recording]) -> Iterator[tuple[Recording, Answers]]:
-        """Each episode with what the policy makes of it, some thousand steps at a time."""
+    def answers(self, held: Iterable[Recordings]) -> Iterator[tuple[Recordings, Answers]]:
+        """Episodes with what the policy makes of them, some thousand steps at a time."""
         watcher = None
         for group in groups_of(held):
             if watcher is None:
-                is_seen = is_behind_connectors(self.native, group[0].observations, self.form)
+                is_seen = is_behind_connectors(self.native, group.observations, self.form)
                 manner = Manner(is_seen, self.is_normalized, self.is_greedy)
                 watcher = watcher_of(self.native, manner)
                 space = None if manner.is_seen else policy_spaces(self.native)[0]
-            ready = [in_space(each, space) for each in group]
-            yield from zip(group, answers_to(watcher, ready), strict=True)
+            yield group, answers_to(watcher, in_space(group, space))
 
 
 def is_behind_connectors(native: Native, observations: Nest, form: Form = "auto") -> bool:
@@ -203,17 +202,16 @@ def watched(
         for name, value in found.items():
             columns.setdefault(name, []).append(value)
 
-    held = watching.data.recordings(policy)
+    held = watching.data.recordings_at_once(policy)
     if not by_episode:
-        held = (row for each in held for row in each.rows())
-    for recording, answers in watching.answers(held):
-        steps = len(recording)
-        ids.append(recording.id)
+        held = (each.rows() for each in held)
+    for group, answers in watching.answers(held):
+        ids += group.ids
         keep(
-            lengths=steps,
-            rewards=recording.rewards,
-            chances=answers.chances[:steps],
-            behavior=recording.probabilities,
+            lengths=group.lengths,
+            rewards=group.rewards,
+            chances=answers.chances[group.here],
+            behavior=group.probabilities,
         )
         if with_model is None:
             with_model = answers.all_chances is not None
@@ -224,28 +222,24 @@ def watched(
                     expected="a Discrete action space",
                     hint="judge by weights alone: methods 'is', 'wis', 'tis'.",
                 )
-            is_last = np.zeros(steps, bool)
-            is_last[-1] = recording.is_terminated
+            is_last = group.is_step_last.copy()
+            is_last[is_last] = group.is_terminated
             keep(
                 seen=answers.seen,
                 all_chances=answers.all_chances,
-                actions=np.asarray(recording.actions).reshape(steps),
+                actions=np.asarray(group.actions).reshape(len(is_last)),
                 is_last=is_last,
             )
     if not ids:
         raise PieceError("the data has no steps", hint="see info()['damaged'] of the dataset.")
-    joined = {
-        name: np.concatenate(parts)
-        for name, parts in columns.items()
-        if name not in ("lengths", "behavior")
-    }
+    joined = {name: np.concatenate(parts) for name, parts in columns.items() if name != "behavior"}
     known = all(each is not None for each in columns["behavior"])
     recorded = np.concatenate(columns["behavior"]) if known else None
     if recorded is None and behavior is not None:
         again = watched(behavior, policy=policy, by_episode=by_episode)
         recorded = again.chances
     return Watched(
-        np.array(columns["lengths"]),
+        joined["lengths"],
         joined["rewards"],
         joined["chances"],
         recorded,
@@ -283,24 +277,34 @@ def with_values(
     )
 
 
-def groups_of(held: Iterable[Recording], most_steps: int = _AT_ONCE) -> Iterator[list[Recording]]:
-    """Episodes some at a time: so many steps, or so many bytes, that the next one is enough.
+def groups_of(held: Iterable[Recordings], most_steps: int = _AT_ONCE) -> Iterator[Recordings]:
+    """Episodes of one form some at a time: so many steps, or bytes, that the next one is enough.
 
     Args:
         held: The episodes.
         most_steps: How many steps a group has at least, if they are not large.
     """
-    group: list[Recording] = []
+    group: list[Recordings] = []
     steps = size = 0
-    for each in held:
-        group.append(each)
-        steps += len(each)
-        size += sum(leaf.nbytes for leaf in nest.flatten(each.observations))
-        if steps >= most_steps or size >= _MOST_BYTES:
-            yield group
+    for part in held:
+        if group and part.form != group[0].form:
+            yield Recordings.joined(group)
             group, steps, size = [], 0, 0
+        row_size = sum(leaf[:1].nbytes for leaf in nest.flatten(part.observations))
+        begin = 0
+        while begin < len(part):
+            ended = np.cumsum(part.lengths[begin:])
+            seen = ended + np.arange(1, len(ended) + 1)
+            is_enough = (steps + ended >= most_steps) | (size + seen * row_size >= _MOST_BYTES)
+            count = int(is_enough.argmax()) + 1 if is_enough.any() else len(ended)
+            group.append(part.part(begin, begin + count))
+            steps, size = steps + int(ended[count - 1]), size + int(seen[count - 1]) * row_size
+            if is_enough.any():
+                yield Recordings.joined(group)
+                group, steps, size = [], 0, 0
+            begin += count
     if group:
-        yield group
+        yield Recordings.joined(group)
 
 
 def network_space(native: Native) -> Space[Any] | None:
@@ -320,7 +324,7 @@ def _fits(observations: Nest, space: Space[Any]) -> bool:
     ]
 
 
-def in_space(recording: Recording, space: Space[Any] | None) -> Recording:
+def in_space(recording: Recordings, space: Space[Any] | None) -> Recordings:
     """Observations in the dtypes of their space: plain JSON has only its own."""
     if space is None:
         return replace(recording, observations=nest.map_structure(narrowed, recording.observations))
@@ -335,6 +339,7 @@ def in_space(recording: Recording, space: Space[Any] | None) -> Recording:
         cast_ones = nest.map_structure(cast, zero_of(space), seen)
     except (TypeError, ValueError):
         raise SpaceError(
-            f"the observations of episode {recording.id} are of another space", expected=str(space)
+            f"the observations of episode {recording.ids[0]} are of another space",
+            expected=str(space),
         ) from None
     return replace(recording, observations=cast_ones)

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...core import nest
+from ...core.data.budget import corrupt
 from ...core.data.damage import at
 from ...core.errors import RlconnectError
 from ...core.types import Array
@@ -24,9 +25,10 @@ from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.episodes.multi_agent import MultiAgentEpisode
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..damaged import Damage
-from ..recordings import PROBABILITIES, Recording
+from ..recordings import PROBABILITIES, Recording, Recordings
 
 Episode = SingleAgentEpisode | MultiAgentEpisode
+_Columns = Mapping[str, Any]
 _Agent = tuple[str, int]  # the policy's id and the agent's number
 
 _NO_OUTPUTS: Final = frozenset(
@@ -93,12 +95,17 @@ class EpisodeGatherer:
     Args:
         damage: Told of rows that make none.
         make: Makes an episode of one agent of its id and rows.
+        make_several: Makes several of their ids, the columns of their rows and where each ends;
+            None if only `make` is to.
     """
 
     def __init__(
-        self, damage: Damage, make: Callable[[str, list[_Stretch]], Any] | None = None
+        self,
+        damage: Damage,
+        make: Callable[[str, list[_Stretch]], Any] | None = None,
+        make_several: Callable[[list[str], _Columns, Array], Any] | None = None,
     ) -> None:
-        self._damage, self._make = damage, make or _one
+        self._damage, self._make, self._make_several = damage, make or _one, make_several
         self._open: dict[Any, _Open] = {}
         self._last_key: Any = None
         self._last_end: int | None = None
@@ -112,13 +119,15 @@ class EpisodeGatherer:
         """
         is_multi = False
         for batch, infos_come_after in batches:
+            several: list[Any] = []
             is_multi = isinstance(batch, MultiAgentBatch) and set(batch.policy_batches) != {
                 DEFAULT_POLICY_ID
             }
             parts = batch.policy_batches if isinstance(batch, MultiAgentBatch) else {"": batch}
-            touched: set[Any] = set()
+            touched: dict[Any, None] = {}
             for policy, part in parts.items():
-                for key, stretch in self._stretches(policy, part, infos_come_after):
+                stretches, several = self._stretches(policy, part, infos_come_after, is_multi)
+                for key, stretch in stretches:
                     held = self._open.get(key)
                     if held is not None:
                         known = held.agents.get(stretch.agent)
@@ -126,12 +135,15 @@ class EpisodeGatherer:
                             yield from self._close(key, is_multi)
                     opened = self._open.setdefault(key, _Open())
                     opened.agents.setdefault(stretch.agent, []).append(stretch)
-                    touched.add(key)
+                    touched[key] = None
             for key in [key for key in self._open if key not in touched]:
                 yield from self._close(key, is_multi)
             if not is_multi:
                 for key in [key for key in touched if self._is_done(key)]:
                     yield from self._close(key, is_multi)
+            for self._last_key, made in several:
+                self._last_end, self._repeats = None, 0
+                yield made
         for key in list(self._open):
             yield from self._close(key, is_multi)
 
@@ -140,14 +152,60 @@ class EpisodeGatherer:
         return held is not None and all(s[-1].is_done for s in held.agents.values())
 
     def _stretches(
-        self, policy: str, batch: SampleBatch, infos_come_after: bool
-    ) -> list[tuple[Any, _Stretch]]:
+        self, policy: str, batch: SampleBatch, infos_come_after: bool, is_multi: bool
+    ) -> tuple[list[tuple[Any, _Stretch]], list[Any]]:
+        """What belongs to one agent in one episode, each with its episode; and whole episodes."""
         try:
             with at("a batch"):
-                return list(_stretches(policy, batch, infos_come_after))
+                held = batch.as_read()
+                columns = {name: held[name] for name in held if not is_per_sequence(name)}
+                bounds = _bounds(columns)
+                whole, several = range(0), list[Any]()
+                if self._make_several is not None and not is_multi:
+                    whole, several = self._several(self._make_several, columns, bounds)
+                cuts = [*pairwise(bounds[: whole.start + 1]), *pairwise(bounds[whole.stop :])]
+                return list(_stretches(policy, columns, cuts, infos_come_after)), several
         except RlconnectError as error:
             self._damage.note("", None, error)
-            return []
+            return [], []
+
+    def _whole_ones(self, columns: _Columns, bounds: list[int]) -> range:
+        """Which stretches, in a row, are episodes that begin and end in this batch alone."""
+        if "eps_id" not in columns:
+            return range(0)
+        starts, ends = np.array(bounds[:-1]), np.array(bounds[1:]) - 1
+        keys = columns["eps_id"][starts].tolist()
+        is_done = np.zeros(len(ends), bool)
+        for name in ("terminateds", "truncateds"):
+            if name in columns:
+                is_done |= np.asarray(columns[name][ends], bool)
+        known = {*self._open, self._last_key}
+        is_whole = is_done & [key not in known for key in keys]
+        places = np.flatnonzero(is_whole).tolist()
+        if not places or len(set(keys)) != len(keys):
+            return range(0)
+        found = range(places[0], places[-1] + 1)
+        return range(0) if len(found) != len(places) or is_done[found.stop :].any() else found
+
+    def _several(
+        self,
+        make: Callable[[list[str], _Columns, Array], Any],
+        columns: _Columns,
+        bounds: list[int],
+    ) -> tuple[range, list[Any]]:
+        """Which stretches are whole episodes, and these; none where one by one is to tell more."""
+        whole = self._whole_ones(columns, bounds)
+        if not whole:
+            return range(0), []
+        rows = slice(bounds[whole.start], bounds[whole.stop])
+        own = {name: _taken(column, rows) for name, column in columns.items()}
+        stops = np.array(bounds[whole.start + 1 : whole.stop + 1]) - rows.start
+        keys = own["eps_id"][stops - 1].tolist()
+        try:
+            with at("episodes"):
+                return whole, [(keys[-1], make(list(map(str, keys)), own, stops))]
+        except RlconnectError:
+            return range(0), []
 
     def _close(self, key: Any, is_multi: bool) -> Iterator[Any]:
         held = self._open.pop(key)
@@ -175,33 +233,33 @@ class EpisodeGatherer:
         return f"{key}_{self._repeats}" if self._repeats else str(key)
 
 
-def _stretches(
-    policy: str, batch: SampleBatch, infos_come_after: bool
-) -> Iterator[tuple[Any, _Stretch]]:
-    """The parts of a batch that belong to one agent in one episode, each with its episode."""
-    rows = _rows_of(batch)
+def _bounds(columns: _Columns) -> list[int]:
+    """Where the rows of one agent in one episode begin, and where the last ones end."""
+    rows = len(columns["rewards"])
     cut = np.zeros(rows, bool)
     cut[:1] = True
-    if "eps_id" in batch:
-        cut[1:] |= batch["eps_id"][1:] != batch["eps_id"][:-1]
-    if "agent_index" in batch:
-        agents = np.floor(np.asarray(batch["agent_index"]))
+    if "eps_id" in columns:
+        cut[1:] |= columns["eps_id"][1:] != columns["eps_id"][:-1]
+    if "agent_index" in columns:
+        agents = np.floor(np.asarray(columns["agent_index"]))
         cut[1:] |= agents[1:] != agents[:-1]
-    if "t" in batch:
-        cut[1:] |= batch["t"][1:] <= batch["t"][:-1]
+    if "t" in columns:
+        cut[1:] |= columns["t"][1:] <= columns["t"][:-1]
     for name in ("terminateds", "truncateds"):
-        if name in batch:
-            cut[1:] |= np.asarray(batch[name][:-1], bool)
-    columns = {name: batch[name] for name in batch if not is_per_sequence(name)}
-    for start, stop in pairwise([*np.flatnonzero(cut).tolist(), rows]):
+        if name in columns:
+            cut[1:] |= np.asarray(columns[name][:-1], bool)
+    return [*np.flatnonzero(cut).tolist(), rows]
+
+
+def _stretches(
+    policy: str, columns: _Columns, cuts: Iterable[tuple[int, int]], infos_come_after: bool
+) -> Iterator[tuple[Any, _Stretch]]:
+    """The rows between cuts, each with their episode."""
+    for start, stop in cuts:
         own = {name: _taken(column, slice(start, stop)) for name, column in columns.items()}
         number = int(own["agent_index"][0]) if "agent_index" in own else 0
         key = own["eps_id"][0].item() if "eps_id" in own else 0
         yield key, _Stretch((policy, number), own, infos_come_after)
-
-
-def _rows_of(batch: SampleBatch) -> int:
-    return len(batch["rewards"])
 
 
 def _taken(column: Any, rows: slice) -> Any:
@@ -281,6 +339,38 @@ def recording_of_rows(id_: str, stretches: list[_Stretch]) -> Recording:
         np.asarray(columns["rewards"], np.float64),
         _last(columns, "terminateds"),
         {name: columns[name] for name in PROBABILITIES if name in columns},
+    )
+
+
+def recordings_of_rows(ids: list[str], columns: _Columns, stops: Array) -> Recordings:
+    """The rows of several episodes of one agent each as arrays."""
+    count, rows = len(ids), len(columns["rewards"])
+    lengths = stops.copy()
+    lengths[1:] -= stops[:-1]
+    last = stops + np.arange(count)
+    here = np.arange(rows) + np.repeat(np.arange(count), lengths)
+
+    def seen(array: Array, new: Array | None = None) -> Array:
+        if new is not None and new.shape != array.shape:
+            raise corrupt("column 'new_obs' is of another shape than 'obs'")
+        made = np.zeros((rows + count, *array.shape[1:]), array.dtype)
+        made[here] = array
+        if new is not None:
+            made[last] = new[stops - 1]
+        return made
+
+    new = columns.get("new_obs")
+    observations = nest.mapped(seen, columns["obs"], *([] if new is None else [new]))
+    ended = columns.get("terminateds")
+    return Recordings(
+        ids,
+        lengths,
+        observations,
+        columns["actions"],
+        np.asarray(columns["rewards"], np.float64),
+        np.zeros(count, bool) if ended is None else np.asarray(ended[stops - 1], bool),
+        {name: columns[name] for name in PROBABILITIES if name in columns},
+        [""] * count,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -12,10 +12,10 @@ from ...core.data.budget import Budget, Limits
 from ...legacy.batches.multi_agent_batch import MultiAgentBatch
 from ...legacy.batches.sample_batch import SampleBatch
 from ..damaged import Damage
-from ..recordings import PROBABILITIES, Recording
+from ..recordings import PROBABILITIES, Recording, Recordings
 from .json_lines import read_lines
 from .old_batches import batch_of, is_batch
-from .old_episodes import Episode, EpisodeGatherer, recording_of_rows
+from .old_episodes import Episode, EpisodeGatherer, recording_of_rows, recordings_of_rows
 from .places import Place
 from .tables import columns_of, read_rows, writer_of
 
@@ -26,6 +26,8 @@ _WATCHED: Final = frozenset(
     | {"agent_index", "t", "type", *PROBABILITIES}
 )
 """Columns that a policy looks at which watches, and those that say whose rows they are."""
+
+_WATCHED_MEMBERS: Final = frozenset(name.encode() for name in (*_WATCHED, "policy_batches"))
 
 
 class OldReader:
@@ -42,6 +44,9 @@ class OldReader:
         self.found = found
         self._limits = limits
         self._read: Any = partial(read_rows, as_lists=True) if is_table else read_lines
+        self._read_watched = (
+            self._read if is_table else partial(read_lines, wanted=_WATCHED_MEMBERS)
+        )
 
     @classmethod
     def of(cls, found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Self | None:
@@ -57,12 +62,12 @@ class OldReader:
                 break
         return None
 
-    def lines(
-        self, damage: Damage, make: Callable[..., tuple[_Batch, bool]] | None = None
-    ) -> Iterator[tuple[_Batch, bool]]:
+    def lines(self, damage: Damage, *, only_watched: bool = False) -> Iterator[tuple[_Batch, bool]]:
         """Each batch, and whether its infos are those of the steps taken from its rows."""
+        read = self._read_watched if only_watched else self._read
+        make = _watched_batch if only_watched else _batch_and_infos
         for place in self.found:
-            for _, made in self._read(place, self._limits, damage, make or _batch_and_infos):
+            for _, made in read(place, self._limits, damage, make):
                 yield made
 
     def batches(self, damage: Damage) -> Iterator[_Batch]:
@@ -74,10 +79,10 @@ class OldReader:
         """The episodes that the rows of all lines make."""
         yield from EpisodeGatherer(damage).gather(self.lines(damage))
 
-    def recordings(self, damage: Damage) -> Iterator[Episode | Recording]:
+    def recordings(self, damage: Damage) -> Iterator[Episode | Recording | Recordings]:
         """The same, those of one agent as arrays at once; columns that nobody watches unread."""
-        yield from EpisodeGatherer(damage, recording_of_rows).gather(
-            self.lines(damage, _watched_batch)
+        yield from EpisodeGatherer(damage, recording_of_rows, recordings_of_rows).gather(
+            self.lines(damage, only_watched=True)
         )
 
     def facts(self, damage: Damage) -> dict[str, Any]:

@@ -7,6 +7,7 @@ differs in one byte goes through the vault's machine.
 from __future__ import annotations
 
 import re
+from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -56,7 +57,7 @@ def array_of_pickle(data: bytes | bytearray, budget: Budget) -> Array | None:
         return None
     dtype = _dtype(tail[2] + tail[1])
     shape = _shape(next(filter(None, tail.groups()[2:])))
-    if dtype is None or int(np.prod(shape, dtype=object)) * dtype.itemsize != size:
+    if dtype is None or prod(shape) * dtype.itemsize != size:
         return None
     budget.work(_STEPS, "a pickle")
     budget.spend(size + 200, "an array")
@@ -75,6 +76,4 @@ def _dtype(code: bytes) -> np.dtype[Any] | None:
 
 
 def _shape(sizes: bytes) -> tuple[int, ...]:
-    return tuple(
-        int.from_bytes(next(filter(None, each)), "little") for each in _EACH.findall(sizes)
-    )
+    return tuple(int.from_bytes(b"".join(each), "little") for each in _EACH.findall(sizes))

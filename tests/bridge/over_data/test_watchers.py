@@ -10,7 +10,8 @@ from rlconnect.bridge.actor.actor import Actor
 from rlconnect.bridge.actor.legacy_plan import legacy_plan
 from rlconnect.bridge.actor.pipeline_player import PipelinePlayer
 from rlconnect.bridge.actor.players import player_of
-from rlconnect.bridge.over_data.replay import Manner, answers_to
+from rlconnect.bridge.over_data.replay import Manner
+from rlconnect.bridge.over_data.replay import answers_to as answers_to_all
 from rlconnect.bridge.over_data.watchers import (
     EpisodeWatcher,
     LegacyWatcher,
@@ -20,7 +21,7 @@ from rlconnect.bridge.over_data.watchers import (
 from rlconnect.core.adapters import DropFeatures, MapActions
 from rlconnect.core.errors import PieceError
 from rlconnect.legacy import Policy, create_connectors_for_policy, local_policy_inference
-from rlconnect.offline.recordings import Recording
+from rlconnect.offline.recordings import Recording, Recordings
 from rlconnect.v2 import PPOConfig
 
 SEEN = Box(-2, 2, (3,), np.float32)
@@ -71,6 +72,12 @@ def episodes(rng, actions=THREE, lengths=(4, 7, 1, 5)):
     ]
 
 
+def answers_to(watcher, held):
+    """What a policy makes of each episode."""
+    joined = Recordings.joined(list(map(Recordings.of, held)))
+    return list(answers_to_all(watcher, joined).by_episode(joined.lengths))
+
+
 def by_hand(policy, recording):
     """One step after the other through the connectors, with the recorded action as the last one."""
     policy = copy.deepcopy(policy)
@@ -106,7 +113,7 @@ def test_probabilities_are_those_of_single_steps(model, rng):
     """Filters, states, earlier actions and rewards are those of the episode as it was recorded."""
     policy, held = policy_of(model), episodes(rng)
 
-    found = list(answers_to(watcher_of(policy, MANNER), held))
+    found = answers_to(watcher_of(policy, MANNER), held)
 
     for recording, answers in zip(held, found, strict=True):
         steps = len(recording)
@@ -141,13 +148,13 @@ def test_a_module_of_the_new_stack_watches(with_memory, rng):
     held = episodes(rng)
     player = player_of((None, module, None))
 
-    planned = list(answers_to(watcher_of((None, module, None), MANNER), held))
+    planned = answers_to(watcher_of((None, module, None), MANNER), held)
 
     from rlconnect.bridge.actor.episode_player import EpisodePlayer
     from rlconnect.bridge.triple import V2Triple
 
     stepwise = EpisodePlayer(V2Triple(None, module, None).with_pipelines(), player.plan)
-    pieces = list(answers_to(EpisodeWatcher(stepwise, MANNER), held))
+    pieces = answers_to(EpisodeWatcher(stepwise, MANNER), held)
     for mine, theirs in zip(planned, pieces, strict=True):
         np.testing.assert_allclose(mine.all_chances, theirs.all_chances, atol=1e-5)
     if with_memory:
@@ -165,14 +172,14 @@ def test_continuous_actions_have_densities(rng):
     policy, held = policy_of("dense", actions), episodes(rng, actions)
     stretched = [Recording(r.id, r.observations, r.actions * 3, r.rewards, True, {}) for r in held]
 
-    own = list(answers_to(watcher_of(policy, MANNER), held))
-    theirs = list(answers_to(watcher_of(policy, Manner(is_normalized=False)), stretched))
+    own = answers_to(watcher_of(policy, MANNER), held)
+    theirs = answers_to(watcher_of(policy, Manner(is_normalized=False)), stretched)
 
     for mine, other in zip(own, theirs, strict=True):
         assert mine.all_chances is None
         np.testing.assert_allclose(mine.chances, other.chances, rtol=1e-4)
     with pytest.raises(PieceError, match="one action for sure"):
-        list(answers_to(watcher_of(policy, Manner(is_greedy=True)), held))
+        answers_to(watcher_of(policy, Manner(is_greedy=True)), held)
 
 
 @pytest.mark.torch("2.9")
@@ -183,7 +190,7 @@ def test_an_exported_program_takes_its_best_action_for_sure(model, rng, tmp_path
     file = tmp_path / "policy.pt2"
     export_actor(Actor.from_policy(policy), file)
 
-    found = list(answers_to(watcher_of(load_artifact(file), MANNER), held))
+    found = answers_to(watcher_of(load_artifact(file), MANNER), held)
 
     greedy = answers_to(watcher_of(policy, Manner(is_greedy=True)), held)
     for mine, theirs in zip(found, greedy, strict=True):
@@ -212,7 +219,7 @@ def test_an_adapted_policy_is_judged_by_what_the_environment_takes(rng):
         action_space=Discrete(5),
     )
 
-    found = list(answers_to(watcher_of(adapted, MANNER), wider))
+    found = answers_to(watcher_of(adapted, MANNER), wider)
 
     plain = answers_to(watcher_of(policy, MANNER), held)
     for mine, theirs in zip(found, plain, strict=True):

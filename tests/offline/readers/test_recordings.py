@@ -1,12 +1,18 @@
 """Recorded episodes as arrays: straight from rows, and the same as by way of episodes."""
 
+import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from rlconnect.core import nest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rlconnect.core.errors import PieceError
 from rlconnect.offline import open_dataset
-from rlconnect.offline.recordings import PROBABILITIES, recordings
+from rlconnect.offline.readers.json_lines import with_members
+from rlconnect.offline.recordings import recordings
+
+from tests.offline.columns import assert_same_recordings
 
 GOLDEN = Path(__file__).parents[2] / "golden/offline"
 CASES = sorted(
@@ -23,23 +29,72 @@ def test_rows_make_the_recordings_that_their_episodes_make(case):
     data = open_dataset(case / "data")
     by_episode = data.episodes()
     try:
-        wanted = list(recordings(by_episode))
+        wanted = [each for several in recordings(by_episode) for each in several]
     except PieceError:  # of several policies
-        wanted = list(recordings(data.episodes(), "even"))
+        wanted = [each for several in recordings(data.episodes(), "even") for each in several]
 
     found = list(data.recordings("even"))
 
-    assert len(found) == len(wanted)
-    for mine, own in zip(found, wanted, strict=True):
-        assert (mine.id, mine.agent, mine.is_terminated) == (own.id, own.agent, own.is_terminated)
-        for name in ("observations", "actions", "rewards"):
-            mine_leaves = nest.flatten_with_path(getattr(mine, name))
-            own_leaves = nest.flatten_with_path(getattr(own, name))
-            assert [path for path, _ in mine_leaves] == [path for path, _ in own_leaves]
-            for (_, got), (_, due) in zip(mine_leaves, own_leaves, strict=True):
-                assert got.dtype == due.dtype
-                assert (got == due).all()
-        for name in PROBABILITIES:
-            assert (name in mine.outputs) == (name in own.outputs)
-            if name in own.outputs:
-                assert (mine.outputs[name] == own.outputs[name]).all()
+    assert_same_recordings(found, wanted)
+
+
+@st.composite
+def rows(draw):
+    """Columns of a file whose writer was more or less careful."""
+    count = draw(st.integers(1, 14))
+    of_rows = {"min_size": count, "max_size": count}
+    columns = {
+        "obs": [[float(row), 0.0] for row in range(count)],
+        "actions": draw(st.lists(st.integers(0, 1), **of_rows)),
+        "rewards": [float(row) for row in range(count)],
+        "action_prob": [0.5] * count,
+        "eps_id": sorted(draw(st.lists(st.integers(0, 4), **of_rows))),
+        "terminateds": draw(st.lists(st.booleans(), **of_rows)),
+        "truncateds": draw(st.lists(st.booleans(), **of_rows)),
+        "t": draw(st.lists(st.integers(0, 3), **of_rows)),
+        "agent_index": draw(st.lists(st.integers(0, 1), **of_rows)),
+    }
+    columns["new_obs"] = [[row + 0.5, 1.0] for row in range(count)]
+    kept = draw(st.sets(st.sampled_from(["eps_id", "truncateds", "t", "new_obs"])))
+    gone = {"agent_index"} if draw(st.booleans()) else set()
+    for name in {"eps_id", "truncateds", "t", "new_obs"} - kept | gone:
+        if draw(st.booleans()):
+            del columns[name]
+    return count, columns
+
+
+@settings(deadline=None)
+@given(rows(), st.sets(st.integers(1, 13)))
+def test_whole_episodes_at_once_are_those_that_are_made_one_by_one(tmp_path_factory, held, cuts):
+    """Wherever lines cut, whatever columns are missing, and if ids are used again."""
+    count, columns = held
+    bounds = [0, *sorted(cut for cut in cuts if cut < count), count]
+    lines = [
+        {"type": "SampleBatch", **{name: values[a:b] for name, values in columns.items()}}
+        for a, b in pairwise(bounds)
+    ]
+    file = tmp_path_factory.mktemp("rows") / "output.json"
+    file.write_text("\n".join(map(json.dumps, lines)))
+    data = open_dataset(file)
+
+    found = list(data.recordings("default_policy"))
+
+    wanted = recordings(data.episodes(), "default_policy")
+    assert_same_recordings(found, [each for several in wanted for each in several])
+
+
+MEMBERS = st.recursive(
+    st.none() | st.integers(-9, 9) | st.text('ab[]{},:" ', max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("k{", max_size=2), inner),
+)
+
+
+@given(st.dictionaries(st.text("ab", min_size=1, max_size=2), MEMBERS, max_size=5))
+def test_members_that_nobody_wants_are_passed_over(tree):
+    """What is wanted is all there, and what is left is an object of members as they were."""
+    text = json.dumps(tree)
+
+    left = json.loads(with_members(text.encode(), (b"a", b"b", b"ab")))
+
+    assert left.items() >= {n: v for n, v in tree.items() if n in ("a", "b", "ab")}.items()
+    assert all(tree[name] == value for name, value in left.items())
