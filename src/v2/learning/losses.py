@@ -193,16 +193,34 @@ def value_error(values: Tensor, value_targets: Tensor, mask: Tensor | None) -> T
         return RowMean(mask)((values - value_targets).square())
 
 
-def value_explained(values: Tensor, value_targets: Tensor, mask: Tensor | None) -> Tensor:
+def value_explained(
+    values: Tensor,
+    value_targets: Tensor,
+    mask: Tensor | None,
+    added: Callable[[Tensor], Tensor] | None = None,
+) -> Tensor:
     """How much of their targets' variance values explain.
 
     Over all rows of steps as Ray does; over the steps of sequences, where Ray looks at the first
     place alone.
+
+    Args:
+        values: The estimates.
+        value_targets: What they should be.
+        mask: Which steps of sequences count.
+        added: Gives the sums of all learners that share the rows; None for one alone.
     """
     with torch.no_grad():
         if value_targets.ndim > 1:
             counts = torch.ones_like(value_targets, dtype=torch.bool) if mask is None else mask
             value_targets, values = value_targets[counts], values[counts]
+        if added is not None:
+            both = torch.stack([value_targets, value_targets - values]).double()
+            here = torch.stack([torch.ones_like(both), both, both.square()]).sum(-1)
+            count, total, squares = added(here)
+            variance, rest = (squares / count - (total / count).square()).clamp_min(0)
+            ratio: Tensor = 1 - rest / variance if variance > 0 else variance.new_full((), -1.0)
+            return ratio.clamp_min(-1.0).to(value_targets.dtype)
         if len(value_targets) < 2:  # one number has no variance to explain
             return value_targets.new_full((), -1.0)
         share: Tensor = explained_variance(value_targets, values)

@@ -122,7 +122,7 @@ class MARWILTorchLearner(MARWILLearner, TorchLearner):
                 names.VF_LOSS_KEY: terms.vf_loss,
                 _MOVING_NORM: norm,
             },
-            late=lambda: {_EXPLAINED: value_explained(values, targets, mask)},
+            late=lambda: {_EXPLAINED: value_explained(values, targets, mask, self._sums(batch))},
         )
         return terms.total
 

@@ -82,6 +82,13 @@ class Peers:
             dist.all_reduce(total)
         return total
 
+    def greatest(self, numbers: Tensor) -> Tensor:
+        """The largest of what all learners give, number by number."""
+        found = numbers.clone()
+        with _meeting():
+            dist.all_reduce(found, dist.ReduceOp.MAX)
+        return found
+
     def added_gradients(
         self, params: Mapping[Hashable, Tensor], gradients: Mapping[Hashable, Tensor]
     ) -> dict[Hashable, Tensor]:

@@ -188,7 +188,7 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
                 **told,
             },
             late=lambda: {
-                **_value_report(values, targets, mask),
+                **_value_report(values, targets, mask, self._sums(batch)),
                 **_unless_empty(names.LEARNER_RESULTS_KL_KEY, terms.mean_kl_loss, mask),
             },
         )
@@ -202,10 +202,12 @@ def _unless_empty(name: str, term: Any, mask: Any) -> dict[str, Any]:
     return {name: term.new_full((), nan)}
 
 
-def _value_report(values: Any, targets: Any, mask: Any) -> dict[str, Any]:
+def _value_report(values: Any, targets: Any, mask: Any, added: Any) -> dict[str, Any]:
     predicted = targets.new_zeros(targets.shape) if values is None else values
     error = targets.new_zeros(()) if values is None else value_error(values, targets, mask)
     return {
         names.LEARNER_RESULTS_VF_LOSS_UNCLIPPED_KEY: error,
-        names.LEARNER_RESULTS_VF_EXPLAINED_VAR_KEY: value_explained(predicted, targets, mask),
+        names.LEARNER_RESULTS_VF_EXPLAINED_VAR_KEY: value_explained(
+            predicted, targets, mask, added
+        ),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import torch
 from typing_extensions import override
@@ -231,14 +231,27 @@ class TorchLearner(Learner):
         share = self._shares[module_id]
         return self._peers.added(means.detach() * share if share else torch.zeros_like(means))
 
+    def _sums(self, batch: Any) -> Callable[[Any], Any] | None:
+        """What adds up the sums over a module's rows of all learners; None for one alone."""
+        if self._peers is None:
+            return None
+        peers: Any = self._peers
+        is_stand_in = bool(getattr(batch, "part", None) and batch.part.is_stand_in)
+        return lambda here: peers.added(torch.zeros_like(here) if is_stand_in else here)
+
     def _told(self, values: dict[tuple[str, str], Any]) -> dict[tuple[str, str], Any]:
         """Numbers by module and name, as they are over the rows of all learners."""
         if self._peers is None or not values:
             return values
         here = torch.stack([value.detach().float().reshape(()) for value in values.values()])
         shares = torch.tensor([self._shares[key] for key, _ in values], device=here.device)
-        added = self._peers.added(torch.where(shares > 0, here * shares, 0.0))
-        return dict(zip(values, added, strict=True))
+        told = self._peers.added(torch.where(shares > 0, here * shares, 0.0))
+        signs = torch.tensor([_EXTREMES.get(name[-4:], 0.0) for _, name in values])
+        if signs.any():
+            signs = signs.to(here.device)
+            found = self._peers.greatest(torch.where(shares > 0, here * signs, -torch.inf))
+            told = torch.where(signs != 0, found * signs, told)
+        return dict(zip(values, told, strict=True))
 
     def compute_gradients(self, loss_per_module: Mapping[str, Any], **kwargs: Any) -> Gradients:
         """Compute the gradients of the sum of all losses.
@@ -462,6 +475,9 @@ class TorchLearner(Learner):
     def _set_optimizer_lr(optimizer: torch.optim.Optimizer, lr: float) -> None:
         set_lr(optimizer, lr)
 
+
+_EXTREMES: Final = {"_max": 1.0, "_min": -1.0}
+"""How names end that tell the largest and the smallest of all rows, not a mean."""
 
 _OWN_POSTPROCESSING = TorchLearner.postprocess_gradients_for_module
 

@@ -2,11 +2,14 @@
 
 import os
 import signal
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from rlconnect.v2 import (
+    CQLConfig,
+    DQNConfig,
     LearnerGroup,
     MARWILTorchLearner,
     MultiRLModuleSpec,
@@ -25,7 +28,16 @@ from rlconnect.v2.learning.messages import SharedPages
 from rlconnect.v2.learning.minibatches import Epochs, minibatches
 from rlconnect.v2.modules.row_part import RowPart, drawn_for_all
 
-from tests.v2.learning.learning_cases import MLP, episode, make_learner, ppo_spec, settings_of
+from tests.v2.learning.learning_cases import (
+    ACTS,
+    MLP,
+    OBS,
+    episode,
+    make_learner,
+    ppo_spec,
+    settings_of,
+    several_episode_of,
+)
 
 STEPS = {"num_env_steps_sampled_lifetime": 100}
 
@@ -175,31 +187,103 @@ def _raising(**given):
     raise LearnerError("cannot be built")
 
 
-def test_sac_learns_the_same_with_two():
-    """Replay, drawn actions and schedules are those of one learner with all rows."""
+def from_replay(kind, env, **settings):
+    """An algorithm that learns from a buffer, 20 updates an iteration."""
+    return (
+        kind()
+        .environment(env)
+        .env_runners(num_env_runners=0)
+        .training(
+            num_steps_sampled_before_learning_starts=20,
+            target_network_update_freq=10,
+            **settings,
+        )
+        .reporting(min_sample_timesteps_per_iteration=40, min_time_s_per_iteration=0)
+    )
+
+
+def from_records(kind, **settings):
+    """An algorithm that learns from recorded steps, four updates an iteration."""
+    rng = np.random.default_rng(0)
+    made = []
+    for seed in range(3):
+        recorded = episode(12, seed, name=str(seed), act="box")
+        recorded.set_actions(new_data=rng.uniform(-1, 1, (12, 2)).astype(np.float32))
+        made.append(recorded)
+    return (
+        kind()
+        .environment(observation_space=OBS, action_space=ACTS["box"])
+        .training(**settings)
+        .offline_data(input_=made, dataset_num_iters_per_learner=4)
+        .reporting(min_time_s_per_iteration=0)
+    )
+
+
+FAMILIES = {
+    "DQN": lambda: from_replay(DQNConfig, "CartPole-v1", n_step=2),
+    "SAC": lambda: from_replay(SACConfig, "Pendulum-v1"),
+    "CQL": lambda: from_records(CQLConfig, num_actions=3, bc_iters=2),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_other_algorithms_learn_the_same_with_two(family):
+    """Priorities, drawn actions, schedules: weights and numbers are those of one learner."""
     found = []
     for count in (0, 2):
-        algo = (
-            SACConfig()
-            .environment("Pendulum-v1")
-            .env_runners(num_env_runners=0)
-            .training(
-                train_batch_size_per_learner=16 // max(count, 1),
-                num_steps_sampled_before_learning_starts=20,
-            )
-            .learners(num_learners=count)
-            .reporting(min_sample_timesteps_per_iteration=40, min_time_s_per_iteration=0)
-            .rl_module(model_config={"fcnet_hiddens": [8]})
-            .debugging(seed=3)
-            .build_algo()
-        )
-        result = algo.train()
-        trained = result["learners"]["__all_modules__"]["num_module_steps_trained_lifetime"]
-        found.append((algo.get_weights()["default_policy"], trained))
+        config = FAMILIES[family]().learners(num_learners=count).debugging(seed=3)
+        config.training(train_batch_size_per_learner=24 // max(count, 1))
+        algo = config.rl_module(model_config={"fcnet_hiddens": [8]}).build_algo()
+        told = algo.train()["learners"]
+        found.append((algo.get_weights()["default_policy"], told))
         algo.stop()
 
-    assert distance(found[0][0], found[1][0]) < 1e-6
-    assert found[0][1] == found[1][1] > 0
+    (alone, numbers), (shared, numbers_of_two) = found
+    assert distance(alone, shared) < 1e-4  # Adam makes large steps of small gradients.
+    assert numbers["__all_modules__"]["num_module_steps_trained_lifetime"] > 0
+    approx = partial(pytest.approx, rel=1e-3, abs=1e-4)
+    for module_id, own in numbers.items():
+        for name, value in own.items():
+            if isinstance(value, (int, float)) and name != "module_train_batch_size_mean":
+                assert numbers_of_two[module_id][name] == approx(value), name
+
+
+def test_modules_with_other_numbers_of_rows():
+    """Several agents: the rows of each are shared, whatever the others have."""
+    ids = ("p_a", "p_b")
+
+    def columns(steps, seed):
+        rng = np.random.default_rng(seed)
+        return {
+            "obs": rng.normal(size=(steps + 1, 3)).astype(np.float32),
+            "actions": rng.integers(2, size=steps),
+            "rewards": rng.normal(size=steps),
+            "logits": rng.normal(size=(steps, 2)).astype(np.float32),
+            "logp": rng.normal(size=steps).astype(np.float32) - 1,
+        }
+
+    lives = [{"a": columns(7, 1), "b": columns(7, 2)}, {"a": columns(5, 3)}]
+    found = []
+    for count in (0, 2):
+        specs = MultiRLModuleSpec(rl_module_specs={each: ppo_spec() for each in ids})
+        group = LearnerGroup(
+            config=settings_of(num_learners=count, ids=ids, lr=1e-3), module_spec=specs
+        )
+        (told,) = group.update(
+            episodes=[several_episode_of(own, name="x", done=True) for own in lives],
+            timesteps=STEPS,
+            minibatch_size=8 // max(count, 1),
+            num_epochs=2,
+            shuffle_batch_per_epoch=True,
+        )
+        found.append((group.get_weights(), told))
+        group.shutdown()
+
+    for each in ids:
+        assert distance(found[0][0][each], found[1][0][each]) < 1e-6
+        for name in ("total_loss", "vf_explained_var", "num_module_steps_trained"):
+            ours, theirs = (told[each][name].peek() for _, told in found)
+            assert float(ours) == pytest.approx(float(theirs), abs=1e-5), (each, name)
 
 
 def test_a_run_goes_on_with_another_number(tmp_path):
