@@ -2,195 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
-from ...core import nest
-from ...core.columns import Columns
-from ...core.errors import ConfigError, EpisodeError
-from ...core.types import Nest
-from ..episodes.gather import concat_column
-from ..episodes.lookback_buffer import InfiniteLookbackBuffer
+from ...core.errors import EpisodeError
 from ..episodes.single_agent import SingleAgentEpisode
-from ..replay.steps import Steps
+from ..replay.episode_replay_buffer import EpisodeReplayBuffer
 
 Pick = tuple[str, int, int]
 """A stretch of an episode: its id, its first step, how many steps."""
 
 
-class RecordedEpisodeBuffer:
-    """Holds episodes and draws from all their steps, each as likely, with replacement.
+class RecordedEpisodeBuffer(EpisodeReplayBuffer):
+    """A replay buffer to which the same episodes may come again: those it holds are left out.
 
-    Args:
-        capacity: How many steps it holds; the oldest episodes go for new ones.
-        batch_size_B: How many steps are drawn where nobody says how many.
-        batch_length_T: How long drawn sequences are; 0 for single steps.
-        seed: Of what is drawn.
+    A stretch that does not go on where its episode stands is an episode of its own, with the step
+    it begins at in its id.
 
     Example:
-        >>> from rlconnect.v2 import SingleAgentEpisode
         >>> buffer = RecordedEpisodeBuffer(capacity=100, batch_size_B=4, seed=0)
-        >>> buffer.add([SingleAgentEpisode("a", observations=[0, 1, 2], actions=[0, 1],
-        ...     rewards=[1.0, 2.0], terminated=True, len_lookback_buffer=0)])
-        >>> len(buffer.sample())
-        4
+        >>> episode = SingleAgentEpisode("a", observations=[0, 1, 2], actions=[0, 1],
+        ...     rewards=[1.0, 2.0], terminated=True, len_lookback_buffer=0)
+        >>> buffer.add([episode, episode])
+        >>> len(buffer), len(buffer.sample(sample_episodes=True))
+        (2, 4)
     """
 
-    def __init__(
-        self,
-        capacity: int = 10_000,
-        *,
-        batch_size_B: int = 16,
-        batch_length_T: int = 0,
-        seed: int | None = None,
-        **_: Any,
-    ) -> None:
-        self.capacity = capacity
-        self.batch_size_B = batch_size_B
-        self.batch_length_T = batch_length_T
-        self.rng = np.random.default_rng(seed)
-        self.episodes: list[SingleAgentEpisode] = []
-        self._known: set[tuple[str, int]] = set()
-        self._columns: dict[str, Nest] | None = None
-        self._ends = np.zeros(0, np.int64)
-
-    def __len__(self) -> int:
-        """How many episodes it holds."""
-        return len(self.episodes)
-
-    def get_num_timesteps(self) -> int:
-        """How many steps it holds."""
-        return int(self._ends[-1]) if len(self._ends) else 0
-
+    @override
     def add(self, episodes: SingleAgentEpisode | Iterable[SingleAgentEpisode]) -> None:
         """Take episodes in; those it holds already, by id and first step, are left out."""
         given = [episodes] if isinstance(episodes, SingleAgentEpisode) else episodes
-        for episode in given:
-            key = episode.id_, episode.t_started
-            if len(episode) and key not in self._known:
-                self._known.add(key)
-                self.episodes.append(episode.to_numpy())
-        steps = np.cumsum([len(each) for each in self.episodes], dtype=np.int64)
-        while len(self.episodes) > 1 and steps[-1] > self.capacity:
-            gone = self.episodes.pop(0)
-            self._known.discard((gone.id_, gone.t_started))
-            steps = steps[1:] - steps[0]
-        self._ends, self._columns = steps, None
+        super().add(self._new(given))
 
-    def draw(self, count: int, length: int = 0, shortest: int = 0) -> list[tuple[int, int, int]]:
-        """Draw stretches, as place of the episode, first step and length.
+    def _new(self, episodes: Iterable[SingleAgentEpisode]) -> Iterator[SingleAgentEpisode]:
+        coming: dict[str, tuple[int, int, bool]] = {}
 
-        Args:
-            count: How many steps at least.
-            length: How long a stretch is at most; 0 for one step.
-            shortest: How many steps have to follow the first one.
+        def stand(id_: str) -> tuple[int, int, bool] | None:
+            """From where to where an episode is there, and whether it is over."""
+            held = self._held.get(id_)
+            if id_ in coming or held is None:
+                return coming.get(id_)
+            first = held.t_started + held.first
+            return first, first + len(held), held.is_done
 
-        Raises:
-            EpisodeError: There is no step to draw.
-        """
-        lens = np.diff(self._ends, prepend=0)
-        allowed = np.maximum(lens - shortest - (shortest > 0), 0) if shortest else lens
-        ends = np.cumsum(allowed)
-        if not len(ends) or not ends[-1]:
-            raise EpisodeError("there is no recorded step to draw", expected="episodes with steps")
-        picks: list[tuple[int, int, int]] = []
-        steps = 0
-        while steps < count:
-            drawn = self.rng.integers(ends[-1], size=count - steps if length <= 1 else 1)
-            places = np.searchsorted(ends, drawn, side="right")
-            firsts = drawn - (ends[places] - allowed[places])
-            taken = np.minimum(max(1, length), lens[places] - firsts)
-            picks += zip(places.tolist(), firsts.tolist(), taken.tolist(), strict=True)
-            steps += int(taken.sum())
-        return picks
+        for episode in episodes:
+            id_, start, there = episode.id_, episode.t_started, stand(episode.id_)
+            if there is not None:
+                first, end, is_done = there
+                if not first <= start <= end or (start == end and is_done):
+                    id_ = f"{id_}@{start}"
+                    there = stand(id_)
+            if not len(episode) or (there is not None and start < there[1]):
+                continue
+            first = start if there is None else there[0]
+            coming[id_] = first, start + len(episode), episode.is_done
+            if id_ != episode.id_:
+                episode = copy(episode)
+                episode.id_ = id_
+            yield episode
 
-    def places_of(self, picks: Sequence[Pick]) -> list[tuple[int, int, int]]:
-        """The stretches that picks name."""
-        by_id = {episode.id_: place for place, episode in enumerate(self.episodes)}
-        missing = [id_ for id_, _, _ in picks if id_ not in by_id]
-        if missing:
-            raise EpisodeError(f"there is no recorded episode {missing[0]!r} to pick from")
-        return [(by_id[id_], int(first), int(length)) for id_, first, length in picks]
-
-    def sample(
-        self,
-        num_items: int | None = None,
-        *,
-        batch_length_T: int | None = None,
-        n_step: int = 1,
-        min_batch_length_T: int = 0,
-        **_: Any,
-    ) -> list[SingleAgentEpisode]:
-        """Draw stretches as episodes.
+    def picked(self, picks: Sequence[Pick], *, is_sequence: bool) -> Any:
+        """Give chosen stretches, in the form of what `sample` draws.
 
         Args:
-            num_items: How many steps; `batch_size_B` by default.
-            batch_length_T: How long a stretch is; `batch_length_T` of the buffer by default.
-            n_step: Only 1: rewards of several steps are not summed here.
-            min_batch_length_T: How many steps have to follow the first one.
+            picks: Of which episodes, from where on, how many steps.
+            is_sequence: Whether they are episodes; else single steps, the first of each.
 
         Raises:
-            ConfigError: Another `n_step`.
+            EpisodeError: It holds no such stretch.
         """
-        if n_step != 1:
-            raise ConfigError("rewards of several steps are not summed", expected="n_step=1")
-        length = self.batch_length_T if batch_length_T is None else batch_length_T
-        picks = self.draw(num_items or self.batch_size_B, length, min_batch_length_T)
-        return self.stretches(picks, is_sequence=bool(length))
-
-    def stretches(
-        self, picks: Sequence[tuple[int, int, int]], *, is_sequence: bool
-    ) -> list[SingleAgentEpisode]:
-        """Episodes of what was drawn: outputs of modules come along in sequences alone."""
-        if not is_sequence:
-            return self.steps(picks).episodes()
-        made = []
-        for place, first, length in picks:
-            own = self.episodes[place].slice(slice(first, first + length), len_lookback_buffer=0)
-            own.extra_model_outputs |= {
-                "n_step": InfiniteLookbackBuffer(np.ones(length, np.int64)),
-                "weights": InfiniteLookbackBuffer(np.ones(length, np.float32)),
-            }
-            made.append(own)
-        return made
-
-    def steps(self, picks: Sequence[tuple[int, int, int]]) -> Steps:
-        """Single steps of what was drawn, as columns."""
-        if self._columns is None:
-            self._columns = steps_of(self.episodes)
-        chosen = np.array(picks, np.int64).reshape(-1, 3)
-        starts = self._ends - np.diff(self._ends, prepend=0)
-        rows = starts[chosen[:, 0]] + chosen[:, 1]
-        columns = {name: nest.taken(own, rows) for name, own in self._columns.items()}
-        columns["n_step"] = np.ones(len(rows), np.int64)
-        columns["weights"] = np.ones(len(rows), np.float32)
-        return Steps(columns, tuple(self.episodes[place].id_ for place in chosen[:, 0].tolist()))
-
-
-def steps_of(episodes: Sequence[SingleAgentEpisode]) -> dict[str, Nest]:
-    """All steps of numpy'd episodes as columns, one episode after the other.
-
-    Raises:
-        EpisodeError: Their steps differ in shape.
-    """
-    ends = np.cumsum([len(each) for each in episodes]) - 1
-    flags = np.zeros((2, int(ends[-1]) + 1), bool)
-    flags[0, ends] = [bool(each.is_terminated) for each in episodes]
-    flags[1, ends] = [bool(each.is_truncated) for each in episodes]
-
-    def column(name: str, **without: bool) -> Nest:
-        found = concat_column(episodes, name, **without)
-        if found is None:
-            raise EpisodeError(f"the recorded episodes differ in the shape of {name!r}")
-        return found[0]
-
-    return {
-        Columns.OBS: column(Columns.OBS, without_last=True),
-        Columns.NEXT_OBS: column(Columns.OBS, without_first=True),
-        Columns.ACTIONS: column(Columns.ACTIONS),
-        Columns.REWARDS: column(Columns.REWARDS),
-        Columns.TERMINATEDS: flags[0],
-        Columns.TRUNCATEDS: flags[1],
-    }
+        for id_, first, steps in picks:
+            if id_ not in self._held or first + steps > len(self._held[id_]):
+                raise EpisodeError(f"there is no recorded episode {id_!r} to pick {steps} steps of")
+        chosen = [(self._held[id_], int(first), int(steps)) for id_, first, steps in picks]
+        if is_sequence:
+            return self._as_sequences(chosen, 0)
+        rows = np.array([held.rows[first] for held, first, _ in chosen], np.int64)
+        ones = np.ones(len(rows), np.int64)
+        return self._given(rows, ones, ones.astype(np.float32), 1.0, False, False, 0)

@@ -119,24 +119,18 @@ class OfflinePreLearner:
         if self._module.is_stateful():
             length = max_seq_len(stateful_module(self._module, None), self)
         shortest = getattr(config, "burnin_len", 0)
-        if not isinstance(buffer, RecordedEpisodeBuffer):
-            return self._of_ready(
-                buffer.sample(
-                    num_items=config.train_batch_size_per_learner,
-                    batch_length_T=length or None,
-                    n_step=1,
-                    sample_episodes=True,
-                    to_numpy=True,
-                    min_batch_length_T=shortest,
-                )
-            )
         if picks is not None:
-            drawn = buffer.places_of(picks)
+            drawn = buffer.picked(picks, is_sequence=bool(length))
         else:
-            drawn = buffer.draw(config.train_batch_size_per_learner, length, shortest)
-        if length:
-            return self._of_ready(buffer.stretches(drawn, is_sequence=True))
-        return self.of_steps(buffer.steps(drawn))
+            drawn = buffer.sample(
+                num_items=config.train_batch_size_per_learner,
+                batch_length_T=length or None,
+                n_step=1,
+                sample_episodes=True,
+                to_numpy=not isinstance(buffer, RecordedEpisodeBuffer),
+                min_batch_length_T=shortest,
+            )
+        return self.of_steps(drawn) if isinstance(drawn, Steps) else self._of_ready(drawn)
 
     def _of_ready(self, episodes: list[SingleAgentEpisode]) -> dict[str, Any]:
         made: dict[str, Any] = self._learner_connector(

@@ -18,7 +18,7 @@ from ..envs.generator_states import generator_state, set_generator_state
 from ..episodes.lookback_buffer import InfiniteLookbackBuffer
 from ..episodes.single_agent import SingleAgentEpisode
 from .buffer_counts import N_STEP_KEYS, UTILIZATION_KEYS
-from .held_episodes import PLACE, SLOT, HeldEpisodes
+from .held_episodes import PLACE, SLOT, HeldEpisode, HeldEpisodes
 from .steps import Steps
 
 NStep = int | tuple[int, int]
@@ -274,13 +274,19 @@ class EpisodeReplayBuffer(HeldEpisodes):
         slots = columns[SLOT][rows]
         places = columns[PLACE][rows]
         self._count_sample(rows, slots, np.ones_like(rows), resamples)
-        made = []
-        for slot, place, number in zip(
-            slots.tolist(), places.tolist(), taken.tolist(), strict=True
-        ):
-            held = self._by_slot[slot]
-            start = place - held.first
-            made.append(self._episode_of(held, start, start + number, lookback))
+        chosen = [
+            (held := self._by_slot[slot], place - held.first, number)
+            for slot, place, number in zip(
+                slots.tolist(), places.tolist(), taken.tolist(), strict=True
+            )
+        ]
+        return self._as_sequences(chosen, lookback)
+
+    def _as_sequences(
+        self, chosen: Sequence[tuple[HeldEpisode, int, int]], lookback: int
+    ) -> list[SingleAgentEpisode]:
+        """So many steps of episodes from some step on."""
+        made = [self._episode_of(held, first, first + n, lookback) for held, first, n in chosen]
         for episode in made:
             whole = len(episode.rewards.raw)
             for name, dtype in ((_N_STEP, np.int64), (_WEIGHTS, np.float32)):
