@@ -24,6 +24,7 @@ NEEDS = {
     "howto/export.md": "onnxruntime",
     "howto/film.md": "pygame",
     "howto/learn-from-samples.md": "pyarrow",
+    "howto/optuna.md": "optuna",
 }  # of the extras
 LOOKS = {"inspect", "scan", "adapt", "codemod", "verify", "evaluate"}  # 1 tells what they found
 
