@@ -2,7 +2,7 @@
 
     train()
       training_step()      an algorithm's own; again until an iteration has done enough
-      evaluate()           every `evaluation_interval` iterations
+      evaluate()           every `evaluation_interval` iterations, after training or beside it
       result               metrics by RLlib's keys, times, the config
       on_train_result      callbacks, then loggers
 
@@ -15,7 +15,9 @@ import abc
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -32,7 +34,7 @@ from ..recorded.episode_parquet import EpisodeParquetWriter, write_episode_file
 from ..recorded.row_parquet import write_row_file
 from .env_runner_group import EnvRunnerGroup, module_of
 from .episode_files import EpisodeWriter
-from .evaluation import Evaluation
+from .evaluation import Evaluation, Training
 from .iteration import Enough, Progress, Rates, ResultDict
 from .local_sampling import with_local_sampling
 from .module_changes import ModuleChanges
@@ -379,17 +381,45 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         Returns:
             What `train()` reports, but for times and settings.
         """
-        with self.metrics.log_time((names.TIMERS, names.TRAINING_ITERATION_TIMER)):
-            calls = self._train_enough()
-        evaluated = None
         interval = self.config.evaluation_interval
-        if interval and (self.iteration + 1) % interval == 0:
+        is_time = bool(interval) and (self.iteration + 1) % interval == 0
+        if is_time and self.config.evaluation_parallel_to_training:
+            return self._compiled(*self._train_and_evaluate())
+        calls = self._train_enough()
+        evaluated = None
+        if is_time:
             with self.metrics.log_time((names.TIMERS, names.EVALUATION_ITERATION_TIMER)):
                 evaluated = self.evaluate()
         return self._compiled(calls, evaluated)
 
+    def _train_and_evaluate(self) -> tuple[int, ResultDict]:
+        """Train here, while the evaluation of what was there before runs in other processes."""
+        timer = self.metrics.log_time((names.TIMERS, names.EVALUATION_ITERATION_TIMER))
+        took = self.metrics.peek((names.TIMERS, names.TRAINING_ITERATION_TIMER), default=0.0)
+        is_over = Event()
+
+        def evaluate() -> ResultDict:
+            with timer:
+                return self._evaluation.sample(self, Training(float(took), is_over.is_set))
+
+        self._hooks.call("on_evaluate_start", algorithm=self, metrics_logger=self.metrics)
+        self._evaluation.prepare(self)
+        with ThreadPoolExecutor(1) as beside:
+            waiting = beside.submit(evaluate)
+            try:
+                calls = self._train_enough()
+            finally:
+                is_over.set()
+            evaluated = waiting.result()
+        self._tell_evaluated(evaluated)
+        return calls, evaluated
+
     def _train_enough(self) -> int:
         """Call `training_step` until the iteration has done enough; gives how often."""
+        with self.metrics.log_time((names.TIMERS, names.TRAINING_ITERATION_TIMER)):
+            return self._train_steps()
+
+    def _train_steps(self) -> int:
         enough = Enough.of(self.config)
         began, sampled, counts = perf_counter(), self._sampled(), enough.trained > 0
         trained = self._trained() if counts else 0
@@ -445,13 +475,16 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         """
         self._hooks.call("on_evaluate_start", algorithm=self, metrics_logger=self.metrics)
         results: ResultDict = self._evaluation.run(self)
+        self._tell_evaluated(results)
+        return results
+
+    def _tell_evaluated(self, results: ResultDict) -> None:
         self._hooks.call(
             "on_evaluate_end",
             algorithm=self,
             metrics_logger=self.metrics,
             evaluation_metrics=results,
         )
-        return results
 
     # The end
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,21 @@ from ...core.formulas.intervals import interval_of
 from ..metrics import names
 from ..metrics.metrics_logger import MetricsLogger
 from .env_runner_group import EnvRunnerGroup
+
+
+@dataclass(frozen=True)
+class Training:
+    """An iteration of training that runs beside an evaluation.
+
+    Attributes:
+        seconds: How long one took so far.
+        is_over: Whether this one has ended.
+        began: When it has begun.
+    """
+
+    seconds: float
+    is_over: Callable[[], bool]
+    began: float = field(default_factory=perf_counter)
 
 
 class Evaluation:
@@ -31,6 +48,7 @@ class Evaluation:
         self._on_recreated = on_recreated
         self.config: Any = None
         self.group: EnvRunnerGroup | None = None
+        self._steps, self._seconds = 0, 0.0  # of all samples
         self.metrics = MetricsLogger(root=True, stats_cls_lookup=config.stats_cls_lookup)
         if config.evaluation_interval:
             self.make_runners()
@@ -65,39 +83,59 @@ class Evaluation:
             What runners counted, under "env_runners"; of two episodes and more also where the
             return they stand for lies, by 95 % confidence.
         """
+        self.prepare(algorithm)
+        return self.sample(algorithm)
+
+    def prepare(self, algorithm: Any) -> None:
+        """Give the runners what is to be evaluated: weights, and the states of connectors."""
         group = self.make_runners()
         group.sync_weights(
             from_worker_or_learner_group=algorithm.learner_group, inference_only=True
         )
         if algorithm.env_runner_group is not None:
             group.set_connector_state(algorithm.env_runner_group.connector_state())
+
+    def sample(self, algorithm: Any, training: Training | None = None) -> dict[str, Any]:
+        """Evaluate what the runners were given; see `run`.
+
+        Args:
+            algorithm: The algorithm.
+            training: What runs meanwhile.
+        """
+        group = self.make_runners()
         if self.config.custom_evaluation_function is not None:
             return self._by_user(algorithm, group)
-        unit = self.config.evaluation_duration_unit
-        wanted = self.config.evaluation_duration
-        if wanted == "auto":  # As long as training takes, which here is done before.
-            wanted = max(1, group.num_remote_env_runners())
-            unit = "episodes"
-        returns = self._sample(group, int(wanted), unit == "episodes")
+        returns = self._sample(group, training)
         results = self.metrics.reduce(compile=True)
         results.setdefault(names.ENV_RUNNER_RESULTS, {}).update(_interval(returns))
         results.update(group.fault_tolerance())
         results.update(group.in_flight())
         return results
 
-    def _sample(self, group: EnvRunnerGroup, wanted: int, is_in_episodes: bool) -> list[float]:
+    def _sample(self, group: EnvRunnerGroup, training: Training | None) -> list[float]:
         """Sample; gives the returns of the episodes that were seen whole."""
         done = 0
         returns: list[float] = []
         is_reset = bool(self.config.evaluation_force_reset_envs_before_iteration)
-        while done < wanted:
-            share = -(-(wanted - done) // max(1, group.num_remote_env_runners()))
+        wanted, runners = self.config.evaluation_duration, max(1, group.num_remote_env_runners())
+        in_episodes = self.config.evaluation_duration_unit == "episodes"
+        if wanted == "auto":  # Of `evaluate()`, beside which nothing trains, an episode each.
+            wanted, in_episodes = runners if training is None else None, training is None
+        while True:
+            if wanted is None:
+                assert training is not None  # It was looked at.
+                share = self._while_it_trains(training, done, runners)
+            else:
+                share = -(-(int(wanted) - done) // runners)
+            if share <= 0:
+                break
             size: dict[str, Any] = (
                 {"num_episodes": share}
-                if is_in_episodes
+                if in_episodes
                 else {"num_timesteps": share, "force_reset": is_reset}
             )
             is_reset = False
+            began = perf_counter()
             samples = group.sample(timeout_s=self.config.evaluation_sample_timeout_s, **size)
             if not samples:
                 break
@@ -105,9 +143,28 @@ class Evaluation:
                 [sample.metrics for sample in samples], key=names.ENV_RUNNER_RESULTS
             )
             episodes = [each for sample in samples for each in sample.episodes]
-            done += len(episodes) if is_in_episodes else sum(e.env_steps() for e in episodes)
+            steps = sum(each.env_steps() for each in episodes)
+            self._steps, self._seconds = (
+                self._steps + steps,
+                self._seconds + perf_counter() - began,
+            )
+            done += len(episodes) if in_episodes else steps
             returns += [float(e.get_return()) for e in episodes if e.is_done and not _began(e)]
         return returns
+
+    def _while_it_trains(self, training: Training, done: int, runners: int) -> int:
+        """How much each runner samples next: what takes as long as training still will.
+
+        That is told by what both took so far, and lies within bounds; once training is over, the
+        sample that is under way is the last.
+        """
+        if done and training.is_over():
+            return 0
+        left = training.seconds - (perf_counter() - training.began)
+        speed = self._steps / self._seconds if self._seconds else 0.0
+        least = int(self.config.evaluation_auto_duration_min_env_steps_per_sample)
+        most = int(self.config.evaluation_auto_duration_max_env_steps_per_sample)
+        return min(most, max(least, int(left * speed / runners)))
 
     def _by_user(self, algorithm: Any, group: EnvRunnerGroup) -> dict[str, Any]:
         given = self.config.custom_evaluation_function(algorithm, group)

@@ -23,6 +23,10 @@ def with_local_sampling(config: Any) -> Any:
         stacklevel=4,
     )
     config.num_env_runners = config.evaluation_num_env_runners = 0
+    if config.evaluation_parallel_to_training:
+        config.evaluation_parallel_to_training = False
+        if config.evaluation_duration == "auto":  # Nothing tells how long that is.
+            config.evaluation_duration, config.evaluation_duration_unit = 1, "episodes"
     return config
 
 

@@ -204,10 +204,19 @@ EVALUATION: Final = Section(
                 "an integer or 'auto'",
                 "int | Literal['auto']",
             ),
-            "How much.",
+            "How much; 'auto' is as long as training takes beside it.",
         ),
         "evaluation_duration_unit": Setting(
             "episodes", one_of("episodes", "timesteps"), "Of what."
+        ),
+        "evaluation_parallel_to_training": Setting(
+            False, FLAG, "Whether evaluations run while the next iteration trains."
+        ),
+        "evaluation_auto_duration_min_env_steps_per_sample": Setting(
+            100, AT_LEAST_1, "With 'auto', at least so many steps a runner and sample."
+        ),
+        "evaluation_auto_duration_max_env_steps_per_sample": Setting(
+            2000, AT_LEAST_1, "With 'auto', at most so many steps a runner and sample."
         ),
         "evaluation_config": Setting(
             None, None, "Settings that are different then, a dict or a config.", merges=True
@@ -225,11 +234,8 @@ EVALUATION: Final = Section(
         "evaluation_sample_timeout_s": Setting(120.0, NOT_NEGATIVE, "How long a sample may take."),
         "off_policy_estimation_methods": Setting({}, instead="compare policies by evaluation"),
         **idle(
-            evaluation_auto_duration_min_env_steps_per_sample=100,
-            evaluation_auto_duration_max_env_steps_per_sample=2000,
             evaluation_unhealthy_workers_timeout_s=0.0,
             evaluation_error_after_n_consecutive_skips=None,
-            evaluation_parallel_to_training=False,
             ope_split_batch_by_episode=True,
             num_offline_eval_runners=0,
             offline_evaluation_type="eval_loss",

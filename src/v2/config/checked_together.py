@@ -44,3 +44,14 @@ def check_together(config: AlgorithmConfig[Any]) -> None:
         )
     for module_id in config.algorithm_config_overrides_per_module:
         config.get_config_for_module(module_id)
+    if config.evaluation_parallel_to_training and not config.evaluation_num_env_runners:
+        raise ConfigError(
+            "`evaluation_parallel_to_training` needs env runners beside the ones that train",
+            hint="config.evaluation(evaluation_num_env_runners=1), or leave it out.",
+        )
+    if config.evaluation_duration == "auto" and not config.evaluation_parallel_to_training:
+        raise ConfigError(
+            "`evaluation_duration='auto'` is as long as training takes, and nothing trains beside",
+            hint="config.evaluation(evaluation_parallel_to_training=True, "
+            "evaluation_num_env_runners=1), or give a number.",
+        )

@@ -144,17 +144,17 @@ class Evaluation(TypedDict, total=False):
     evaluation_interval: int | None | Open
     evaluation_duration: int | Literal['auto'] | Open
     evaluation_duration_unit: Literal['episodes', 'timesteps'] | Open
+    evaluation_parallel_to_training: bool | Open
+    evaluation_auto_duration_min_env_steps_per_sample: int | Open
+    evaluation_auto_duration_max_env_steps_per_sample: int | Open
     evaluation_config: Any
     evaluation_num_env_runners: int | Open
     evaluation_force_reset_envs_before_iteration: bool | Open
     custom_evaluation_function: Function | None | Open
     evaluation_sample_timeout_s: float | Open
     off_policy_estimation_methods: Any
-    evaluation_auto_duration_min_env_steps_per_sample: Any
-    evaluation_auto_duration_max_env_steps_per_sample: Any
     evaluation_unhealthy_workers_timeout_s: Any
     evaluation_error_after_n_consecutive_skips: Any
-    evaluation_parallel_to_training: Any
     ope_split_batch_by_episode: Any
     num_offline_eval_runners: Any
     offline_evaluation_type: Any

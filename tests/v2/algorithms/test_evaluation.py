@@ -151,3 +151,36 @@ def test_training_tells_both_means():
             np.mean([each for part in returns for each in part])
         )
     algo.stop()
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"evaluation_parallel_to_training": True}, "beside the ones that train"),
+        ({"evaluation_duration": "auto"}, "nothing trains beside"),
+        (
+            {"evaluation_duration": "auto", "evaluation_num_env_runners": 1},
+            "nothing trains beside",
+        ),
+    ],
+)
+def test_what_has_nothing_to_run_beside_is_refused(settings, match):
+    """As in RLlib: parallel evaluations need runners of their own, and "auto" needs those."""
+    with pytest.raises(ConfigError, match=match):
+        small().evaluation(evaluation_interval=1, **settings).validate()
+
+
+@pytest.mark.filterwarnings("ignore:1 env runners beside this process need Ray:UserWarning")
+def test_a_config_for_ray_evaluates_here_without_it():
+    """Then nothing runs beside, and "auto" is an episode."""
+    config = small().evaluation(
+        evaluation_interval=1,
+        evaluation_num_env_runners=1,
+        evaluation_parallel_to_training=True,
+        evaluation_duration="auto",
+    )
+
+    algo = config.build_algo()
+
+    assert algo.train()["evaluation"]["env_runners"]["num_episodes"] == 1
+    algo.stop()

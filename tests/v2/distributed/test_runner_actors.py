@@ -191,3 +191,77 @@ def test_a_run_with_runners_beside_goes_on_exactly(tmp_path):
 
     assert [curve(resumed.train()) for _ in range(2)] == expected
     resumed.stop()
+
+
+HOOKS = ("start", "end", "result")
+
+
+class Noting(RLlibCallback):
+    """Keeps the order of hooks, and how far training was at each."""
+
+    order = ()
+
+    def note(self, name, algorithm):
+        Noting.order = (*Noting.order, (name, algorithm._sampled()))
+
+    def on_evaluate_start(self, *, algorithm, **kwargs):
+        self.note("start", algorithm)
+
+    def on_evaluate_end(self, *, algorithm, evaluation_metrics, **kwargs):
+        assert evaluation_metrics["env_runners"]["num_env_steps_sampled"] > 0
+        self.note("end", algorithm)
+
+    def on_train_result(self, *, algorithm, **kwargs):
+        self.note("result", algorithm)
+
+
+def in_turn_or_beside(duration, *, is_beside):
+    """Three iterations with evaluations of filters and weights on a runner of their own."""
+    Noting.order = ()
+    algo = (
+        config(num_env_runners=0)
+        .evaluation(
+            evaluation_interval=1,
+            evaluation_num_env_runners=1,
+            evaluation_duration=duration,
+            evaluation_parallel_to_training=is_beside,
+            evaluation_auto_duration_min_env_steps_per_sample=20,
+            evaluation_auto_duration_max_env_steps_per_sample=60,
+        )
+        .callbacks(Noting)
+        .build_algo()
+    )
+    results = [algo.train() for _ in range(3)]
+    algo.stop()
+    return results
+
+
+def test_an_evaluation_beside_training_is_of_what_was_there_before():
+    """Training learns the same; what is evaluated is one update older than in turn."""
+    turns = in_turn_or_beside(5, is_beside=False)
+
+    results = in_turn_or_beside(5, is_beside=True)
+
+    assert [curve(each) for each in results] == [curve(each) for each in turns]
+    evaluated = [each["evaluation"]["env_runners"] for each in results]
+    before = [each["evaluation"]["env_runners"] for each in turns]
+    assert [each["num_episodes"] for each in evaluated] == [5, 5, 5]
+    assert [e["weights_seq_no"] for e in evaluated] == [b["weights_seq_no"] - 1 for b in before]
+    names = [name for name, _ in Noting.order]
+    assert names == [*HOOKS] * 3
+    begun, _, trained = ([steps for name, steps in Noting.order if name == each] for each in HOOKS)
+    assert begun == [0, *trained[:-1]]
+    assert results[-1]["timers"]["evaluation_iteration"] > 0
+
+
+def test_an_evaluation_takes_as_long_as_training():
+    """With "auto" it samples, in steps, until training is over, within the bounds of a sample."""
+    results = in_turn_or_beside("auto", is_beside=True)
+
+    for result in results:
+        steps = result["evaluation"]["env_runners"]["num_env_steps_sampled"]
+        assert steps >= 20
+    trained, evaluated = (
+        results[-1]["timers"][name] for name in ("training_iteration", "evaluation_iteration")
+    )
+    assert evaluated > 0.5 * trained
