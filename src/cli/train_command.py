@@ -129,8 +129,12 @@ def train(
     if resume is None:
         _begin(recipe, folder, begin, policy, loading)
     run = recipe.training(folder, log or ())
-    why, is_cut = _go(run, recipe, as_json=as_json)
-    _tell(run, recipe, why, as_json=as_json)
+    again = [f"--import={each}" for each in loading.imports or ()]
+    again += [f"--log={each}" for each in log or ()]  # The folder knows neither.
+    from .train_page import as_data
+
+    why, is_cut = _go(run, recipe, again, as_json=as_json)
+    _tell(as_data(run, recipe, why, again), as_json=as_json)
     if is_cut:
         raise typer.Exit(_INTERRUPTED)
 
@@ -208,7 +212,7 @@ def _show_settings(recipe: Recipe, folder: Path) -> None:
         typer.echo(toml_of({"run": recipe.run}), nl=False)
 
 
-def _go(run: TrainingRun, recipe: Recipe, *, as_json: bool) -> tuple[str, bool]:
+def _go(run: TrainingRun, recipe: Recipe, again: list[str], *, as_json: bool) -> tuple[str, bool]:
     """Train and show it; gives what was reached, and whether somebody has cut it off."""
     from ..v2.tuning.enough import short
     from .theme import console, errors_console
@@ -225,7 +229,7 @@ def _go(run: TrainingRun, recipe: Recipe, *, as_json: bool) -> tuple[str, bool]:
             why = run.go(table.on_result)
     except BaseException:
         if run.newest is not None:
-            going_on = shlex.join(["rlconnect", "train", *going_on_words(run.folder, env)])
+            going_on = shlex.join(["rlconnect", "train", *going_on_words(run.folder, env, again)])
             said = f"saved up to iteration {run.newest}; it goes on by"
             errors_console().print(f"{said}\n  {going_on}", style="label")
         raise
@@ -256,10 +260,9 @@ def _ending(run: TrainingRun) -> Iterator[list[int]]:
             signal.signal(kind, handler)
 
 
-def _tell(run: TrainingRun, recipe: Recipe, why: str, *, as_json: bool) -> None:
-    from .train_page import as_data, train_page
+def _tell(data: dict[str, Any], *, as_json: bool) -> None:
+    from .train_page import train_page
 
-    data = as_data(run, recipe, why)
     if as_json:
         print_json(data)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -29,8 +30,17 @@ _TOLD = {
 _COUNTS = ("iterations", "steps", "episodes")
 
 
-def as_data(run: TrainingRun, recipe: Recipe, why: str) -> dict[str, Any]:
-    """What came of a run, as plain data."""
+def as_data(
+    run: TrainingRun, recipe: Recipe, why: str, again: Sequence[str] = ()
+) -> dict[str, Any]:
+    """What came of a run, as plain data.
+
+    Args:
+        run: The run.
+        recipe: What it was to do.
+        why: Which metric has ended it.
+        again: Options that have to be said again where it goes on.
+    """
     from ..v2.logging.flat_result import scalars
     from ..v2.tuning.enough import short
     from ..v2.tuning.training_run import RETURN
@@ -52,6 +62,7 @@ def as_data(run: TrainingRun, recipe: Recipe, why: str) -> dict[str, Any]:
         if best is None
         else {"path": best[0].path, "metric": score, "value": best[1].get(score)},
         "newest_checkpoint": None if latest is None else latest.path,
+        "again": list(again),
     }
 
 
@@ -101,14 +112,16 @@ def train_page(data: dict[str, Any]) -> tuple[RenderableType, list[Text]]:
     return Group(*lines), below
 
 
-def going_on_words(folder: str | os.PathLike[str], env: str) -> list[str]:
+def going_on_words(
+    folder: str | os.PathLike[str], env: str, again: Sequence[str] = ()
+) -> list[str]:
     """The options by which a run goes on, the user's own environment with them."""
-    return ["--resume", os.fspath(folder), *(["--env", env] if ":" in env else [])]
+    return ["--resume", os.fspath(folder), *(["--env", env] if ":" in env else []), *again]
 
 
 def _going_on(data: dict[str, Any]) -> list[str]:
     """How the run goes on: what of the user's it needs, and further than it was to go."""
-    words = going_on_words(data["folder"], data["env"])
+    words = going_on_words(data["folder"], data["env"], data["again"])
     if isinstance(data.get(data["ended_by"]), int):
         words += ["--stop", f"{data['ended_by']}={2 * data[data['ended_by']]}"]
     return words
