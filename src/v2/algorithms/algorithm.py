@@ -400,7 +400,10 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
 
         def evaluate() -> ResultDict:
             with timer:
-                return self._evaluation.sample(self, Training(float(took), is_over.is_set))
+                results: ResultDict = self._evaluation.sample(
+                    self, Training(float(took), is_over.is_set)
+                )
+            return results
 
         self._hooks.call("on_evaluate_start", algorithm=self, metrics_logger=self.metrics)
         self._evaluation.prepare(self)

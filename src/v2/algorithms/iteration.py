@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -87,7 +87,7 @@ class Rates:
         Args:
             result: With times, and the sums it has.
         """
-        for path in _WITH_RATES:
+        for path in _with_rates(result.get(names.LEARNER_RESULTS, {})):
             part = result
             for name in path[:-1]:
                 part = part.get(name, {})
@@ -97,8 +97,11 @@ class Rates:
             first = self._first.get(path, 0.0)
             new = total - self._last.get(path, first)
             self._last[path] = total
+            rate = new / max(result["time_this_iter_s"], 1e-9)
+            if ALL_MODULES in path:
+                part[path[-1].replace("_lifetime", "_throughput")] = rate
             part[f"{path[-1]}_throughput"] = {
-                "throughput_since_last_reduce": new / max(result["time_this_iter_s"], 1e-9),
+                "throughput_since_last_reduce": rate,
                 "throughput_since_last_restore": (total - first)
                 / max(result["time_since_restore"], 1e-9),
             }
@@ -109,7 +112,8 @@ class Rates:
         Args:
             metrics: The algorithm's, as the checkpoint has them.
         """
-        self._first = {path: float(metrics.peek(path, default=0.0)) for path in _WITH_RATES}
+        paths = _with_rates(metrics.peek(names.LEARNER_RESULTS, default={}))
+        self._first = {path: float(metrics.peek(path, default=0.0)) for path in paths}
         self._last = {}
 
 
@@ -118,6 +122,13 @@ _WITH_RATES: Final = (
     (names.LEARNER_RESULTS, ALL_MODULES, names.NUM_ENV_STEPS_TRAINED_LIFETIME),
     (names.LEARNER_RESULTS, ALL_MODULES, names.NUM_MODULE_STEPS_TRAINED_LIFETIME),
 )
+
+
+def _with_rates(modules: Iterable[str]) -> list[tuple[str, ...]]:
+    """The lifetime sums that have rates, those of each module among them."""
+    trained = names.NUM_MODULE_STEPS_TRAINED_LIFETIME
+    each = [(names.LEARNER_RESULTS, name, trained) for name in modules if name != ALL_MODULES]
+    return [*_WITH_RATES, *each]
 
 
 @lru_cache(maxsize=1)

@@ -79,6 +79,7 @@ class EnvRunner(Checkpointable):
             None if config.in_evaluation else config.metrics_num_episodes_for_smoothing
         )
         self._weights_seq_no = 0
+        self._sampled_with = 0  # the number that the newest sample was made with
         self._shared_data: dict[str, Any] = {}
         self._needs_initial_reset = True
         self._callbacks = callback_objects(config)
@@ -163,7 +164,7 @@ class EnvRunner(Checkpointable):
     def get_metrics(self) -> Any:
         """Give what was logged since the last time, by RLlib's keys."""
         self._counts.log_to(self.metrics)
-        self.metrics.log_value(WEIGHTS_SEQ_NO, self._weights_seq_no, window=1)
+        self.metrics.log_value(WEIGHTS_SEQ_NO, self._sampled_with, window=1)
         return self.metrics.reduce()
 
     # State

@@ -113,6 +113,7 @@ class VectorEnvRunner(EnvRunner):
         began = perf_counter()
         if self._last_sampled is not None:
             self._counts.add_seconds(TIME_BETWEEN_SAMPLING, began - self._last_sampled)
+        self._sampled_with = self._weights_seq_no
         should_explore = bool(self.config.explore if explore is None else explore)
         # An episode has the same columns in each step, and random actions come without outputs.
         is_other_way = random_actions is not self._was_random
