@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
-from .options import PATH, Chosen, Data, Explore, Json, Loading, Observations
+from .options import PATH, Chosen, Data, DryRun, Explore, Json, Loading, Observations
 from .printing import print_json
 from .sources import Source
 
@@ -28,6 +29,7 @@ def act(
     explore: Explore = False,
     observations: Observations = "auto",
     seed: Annotated[int, typer.Option("--seed", help="Of exploration.")] = 0,
+    dry_run: DryRun = False,
     *,
     chosen: Chosen,
     loading: Loading,
@@ -39,23 +41,25 @@ def act(
     """
     from ..bridge.over_data.acting import act_on
 
-    done = act_on(
-        Source(path, chosen, loading).natives(),
-        data,
-        out,
-        to=to,  # type: ignore[arg-type]  # looked at there
-        processes=processes,
-        ray=ray,
-        observations=observations,  # type: ignore[arg-type]
-        explore=explore,
-        seed=seed,
-        name=path,
-    )
+    with TemporaryDirectory() as folder:
+        done = act_on(
+            Source(path, chosen, loading).natives(),
+            data,
+            Path(folder, "acts") if dry_run else out,
+            to=to,  # type: ignore[arg-type]  # looked at there
+            processes=processes,
+            ray=ray,
+            observations=observations,  # type: ignore[arg-type]
+            explore=explore,
+            seed=seed,
+            name=path,
+        )
     if as_json:
         print_json({"out": str(out), **done.to_dict()})
         return
+    wrote = "would write" if dry_run else "wrote"
     kept = f", {done.kept} of them from an earlier run" if done.kept else ""
     typer.echo(
         f"acted on {done.rows:,} steps of {done.episodes:,} episodes\n"
-        f"wrote {done.files:,} files to {out}{kept}"
+        f"{wrote} {done.files:,} files to {out}{kept}"
     )

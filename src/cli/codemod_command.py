@@ -6,15 +6,18 @@ from typing import Annotated
 
 import typer
 
-from .options import FINDING, Json
+from .options import FINDING, DryRun, Json
 from .printing import print_json
 
 
 def codemod(
-    path: Annotated[str, typer.Argument(help="A Python file, or a folder with all below it.")],
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="A Python file, or a folder with all below it.")
+    ],
     write: Annotated[
         bool, typer.Option("--write", help="Change the files; without it, only show the diff.")
     ] = False,
+    dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
     """Rewrite a source tree from ray.rllib to rlconnect; a dry run without --write.
@@ -25,6 +28,7 @@ def codemod(
     """
     from ..compat.codemod import codemod as rewrite
 
+    write = write and not dry_run
     report = rewrite(path, write=write)
     if as_json:
         print_json(report.to_dict())

@@ -10,7 +10,7 @@ import typer
 from ..core.errors import PieceError
 from ..core.text.shell import command
 from .environments import Environment, settings_in
-from .options import PATH, ActionSteps, Json, Loading, ObsSteps, One, Seed
+from .options import PATH, ActionSteps, DryRun, Json, Loading, ObsSteps, One, Seed
 from .printing import print_json, show_lines
 
 
@@ -40,6 +40,7 @@ def graft(
         Path | None, typer.Option("--out", metavar="DIR", help="Write the grafted policy here.")
     ] = None,
     *,
+    dry_run: DryRun = False,
     seed: Seed = 0,
     policy: One = None,
     loading: Loading,
@@ -74,16 +75,17 @@ def graft(
             seed=seed,
             **loading.words(),
         )
-        if out is not None:
+        if out is not None and not dry_run:
             save_migrated(plan_migration(triple), out, command=command_line())
     told = triple.migration[GRAFT]
     if as_json:
-        print_json({**told, "written": None if out is None else str(out)})
+        print_json({**told, "written": None if out is None or dry_run else str(out)})
         return
     env = ["--env", environment.env]
     for each in environment.env_config or ():
         env += ["--env-config", each]
-    show_lines(*_lines(told, env, out, has_values=isinstance(triple.module, ValueFunctionAPI)))
+    learns = isinstance(triple.module, ValueFunctionAPI)
+    show_lines(*_lines(told, env, None if dry_run else out, has_values=learns))
 
 
 def _lines(
@@ -98,7 +100,7 @@ def _lines(
         f"proof          {told['proof']['words']}",
     ]
     if out is None:
-        return [*lines, "written        nothing; give --out DIR"]
+        return [*lines, "written        nothing; give --out DIR and no --dry-run"]
     train = command("train", "--algo", "PPO", *env, "--from", out)
     return [
         *lines,

@@ -11,7 +11,7 @@ import typer
 
 from .command_line import command_line
 from .environments import Environment
-from .options import FINDING, Episodes, Json, Loading, NoHost, One, Recorded, Report, Seed
+from .options import FINDING, DryRun, Episodes, Json, Loading, NoHost, One, Recorded, Report, Seed
 from .printing import print_json, show, show_lines
 from .verify_command import evidence_of
 
@@ -58,6 +58,7 @@ def migrate(
     no_host: NoHost = False,
     policy: One = None,
     loading: Loading,
+    dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
     """Show how a policy becomes one of the new stack; a dry run without --apply or --out.
@@ -91,12 +92,13 @@ def migrate(
             if made is not None or report is not None:
                 played = {} if made is None else {"env": made, "episodes": episodes}
                 verdict = plan.verify(**played)
+    out = None if dry_run else out
     needs = None
     if out is not None and to is Target.ray:
         needs = to_ray(plan, out)
     elif out is not None:
         save_migrated(plan, out, command=command_line())
-    if plan_file is not None:
+    if plan_file is not None and not dry_run:
         plan.save(plan_file)
     if verdict is not None:
         paths = [path] if out is None else [path, str(out)]

@@ -9,8 +9,9 @@ import typer
 
 from ..core.errors import ConfigError
 from .command_line import command_line
-from .options import FINDING, Json, Loading, grouped
+from .options import FINDING, DryRun, Json, Loading, grouped
 from .printing import print_json, show, show_lines
+from .tour import examples_of
 
 _FOLDER = typer.Argument(metavar="DIR", help="A folder that `rlconnect migrate --out` wrote.")
 
@@ -20,6 +21,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
+    epilog=examples_of("migration"),
 )
 
 
@@ -90,6 +92,7 @@ def undo(
         ),
     ] = None,
     *,
+    dry_run: DryRun = False,
     loading: Loading,
     as_json: Json = False,
 ) -> None:
@@ -107,8 +110,9 @@ def undo(
             hint=f"it is what it was: rlconnect migration check {path}",
         )
     if source is not None:
-        plan.policy.export_checkpoint(source)
-        _told({"written": str(source), "undone": []}, as_json)
+        if not dry_run:
+            plan.policy.export_checkpoint(source)
+        _told({"written": str(source), "undone": []}, dry_run, as_json)
         return
     applied = [each.name for each in plan.steps if each.is_applied]
     if not applied:
@@ -123,17 +127,18 @@ def undo(
     from ..bridge.migrate.checkpoint import save_migrated
 
     target = str(out or path)
-    save_migrated(plan, target, command=command_line())
-    _told({"written": target, "undone": undone}, as_json)
+    if not dry_run:
+        save_migrated(plan, target, command=command_line())
+    _told({"written": target, "undone": undone}, dry_run, as_json)
 
 
-def _told(done: dict[str, Any], as_json: bool) -> None:
+def _told(done: dict[str, Any], dry_run: bool, as_json: bool) -> None:
     if as_json:
-        print_json(done)
+        print_json({**done, "written": None} if dry_run else done)
         return
     from .migration_page import undone_lines
 
-    show_lines(*undone_lines(done["undone"], done["written"]))
+    show_lines(*undone_lines(done["undone"], done["written"], dry_run))
 
 
 def _plan(path: str, loading: Loading) -> Any:
@@ -143,4 +148,4 @@ def _plan(path: str, loading: Loading) -> Any:
 
 
 for _each in (current, history, check, undo):
-    app.command()(grouped(_each))
+    app.command(epilog=examples_of(f"migration {_each.__name__}"))(grouped(_each))

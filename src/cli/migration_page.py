@@ -53,7 +53,8 @@ def standing_lines(found: Standing) -> list[Text]:
     return lines
 
 
-def undone_lines(undone: Sequence[str], written: str) -> list[Text]:
+def undone_lines(undone: Sequence[str], written: str, dry_run: bool) -> list[Text]:
     """What was taken back, and where it was written."""
     lines = [Text.assemble(("undone   ", "label"), (visible(name), "name")) for name in undone]
-    return [*lines, Text.assemble(("written  ", "label"), (visible(written, 4000), "good"))]
+    where = "would write  " if dry_run else "written  "
+    return [*lines, Text.assemble((where, "label"), (visible(written, 4000), "good"))]

@@ -71,10 +71,11 @@ Report = Annotated[
 Observations = Annotated[
     str,
     typer.Option(
+        "--obs-form",
         "--obs",
         metavar="FORM",
-        help="raw as the environment gave them, seen as a network behind connectors did; auto "
-        "tells by their shapes.",
+        help="As the environment gave them (raw), or as a network behind connectors saw them "
+        "(seen); auto tells by their shapes.",
     ),
 ]
 Model = Annotated[

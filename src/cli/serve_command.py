@@ -151,7 +151,10 @@ def serve_admin(
         ),
     ] = None,
     token: Annotated[
-        str | None, typer.Option("--token", envvar="RLCONNECT_SERVE_ADMIN_TOKEN")
+        str | None,
+        typer.Option(
+            "--token", envvar="RLCONNECT_SERVE_ADMIN_TOKEN", help="The server's admin token."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -10,7 +10,7 @@ import typer
 from ..core.errors import ConfigError, PieceError
 from ..core.text.shell import command
 from .environments import Environment
-from .options import PATH, Json, Loading, One, Seed
+from .options import PATH, DryRun, Json, Loading, One, Seed
 from .printing import print_json, show_lines
 from .training_recipe import Recipe
 
@@ -49,6 +49,7 @@ def teach(
         typer.Option("--out", metavar="DIR", help="The student, written after each round."),
     ] = None,
     *,
+    dry_run: DryRun = False,
     seed: Seed = 0,
     policy: One = None,
     loading: Loading,
@@ -72,6 +73,7 @@ def teach(
         recipe = Recipe({"algorithm": "PPO"})
         recipe.tell(told or [])
         learner = recipe.config(Path())
+    out = None if dry_run else out
     teacher = Actor.from_checkpoint(path, policy_ids=policy, **loading.words())
     screen = errors_console() if as_json else console()
     found = taught_by(
@@ -97,7 +99,7 @@ def teach(
 def _lines(found: Taught, environment: Environment, teacher: str, out: Path | None) -> list[str]:
     lines = str(found).splitlines()
     if out is None:
-        return [*lines, "written        nothing; give --out DIR"]
+        return [*lines, "written        nothing; give --out DIR and no --dry-run"]
     env = ["--env", str(environment.env)]
     for each in environment.env_config or ():
         env += ["--env-config", each]

@@ -44,6 +44,9 @@ MORE: Final = (
         "keep it with the steps that absorb the change",
     ),
     ("rlconnect verify migrated", "does it still do what it did when it was written?"),
+    ("rlconnect migration current migrated", "where does it stand?"),
+    ("rlconnect migration history migrated", "which steps, made when and by what?"),
+    ("rlconnect migration undo migrated --dry-run", "what would be taken back?"),
     ("rlconnect export ppo-pendulum-ray-2.7 --out policy.pt2", "a graph for torch alone"),
     ("rlconnect convert ppo-pendulum-ray-2.7 --out kept --dry-run", "what would be written?"),
     ("rlconnect serve kept.zip --workers 2 --record episodes", "more processes, all kept"),
@@ -64,7 +67,9 @@ def examples_of(command: str) -> str:
           is what is installed here fit to work?
             rlconnect doctor
     """
-    rows = [row for row in (*TOUR, *PROOF, *MORE) if shlex.split(row[0])[1] == command]
+    words = command.split()
+    every = ((shlex.split(row[0])[1:], row) for row in (*TOUR, *PROOF, *MORE))
+    rows = [row for said, row in every if said[: len(words)] == words]
     lines = [f"  {purpose}\n    {line}" for line, purpose in rows]
     # click leaves a paragraph as it is if it begins with \b
     return "\n".join(["\b", "Examples:", *lines]) if rows else ""

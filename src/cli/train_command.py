@@ -57,7 +57,7 @@ def train(
         typer.Option(
             "--stop",
             metavar="WORD=NUMBER,...",
-            help="return=475,steps=1e6,iterations=100,time=10m, or a metric's path; the first "
+            help="At return=475,steps=1e6,iterations=100,time=10m, or a metric's path; the first "
             "that is reached. Without it Ctrl-C ends the run, saved.",
         ),
     ] = None,
@@ -81,7 +81,7 @@ def train(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FOLDER", help="A new folder; runs/ALGO-ENV if left out."),
+        typer.Option("--out", metavar="DIR", help="A new folder; runs/ALGO-ENV if left out."),
     ] = None,
     log: Annotated[
         list[str] | None,
@@ -91,7 +91,7 @@ def train(
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", metavar="FOLDER", help="Go on with a run, as if never cut off."),
+        typer.Option("--resume", metavar="DIR", help="Go on with a run, as if never cut off."),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print all settings, and train nothing.")

@@ -2,6 +2,7 @@
 
 from mkdocs.structure.files import File
 
+from tests.docs import commands
 from tests.docs.reference import FRONTS, LARGE, pages
 
 MADE = {}
@@ -10,7 +11,8 @@ MADE = {}
 def on_config(config):
     """Make the pages, and give them their place."""
     MADE.update(pages())
-    places = [{"Every name": "reference/index.md"}]
+    MADE[commands.PAGE] = commands.page()
+    places = [{"Every name": "reference/index.md"}, {"Command line": commands.PAGE}]
     for front in FRONTS:
         own = [page for page in MADE if _is_of(page, front)]
         called = f"rlconnect.{front}".rstrip(".")
