@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final, Protocol, runtime_checkable
@@ -16,6 +16,7 @@ from ..core.errors import UnknownFormatError
 from ..legacy.batches.multi_agent_batch import MultiAgentBatch, concat_samples
 from ..legacy.batches.sample_batch import SampleBatch
 from .damaged import Damage
+from .kept_recordings import KeptRecordings
 from .readers.old_episodes import Episode
 from .readers.places import Paths, Place, places
 from .recordings import Recording, Recordings, recordings
@@ -69,11 +70,14 @@ class RecordingReader(Protocol):
 class Dataset:
     """Recorded data of one kind.
 
-    Each call reads the files anew, and holds no more of them than one line or row at a time.
+    Each call reads the files anew, and holds no more of them than one line or row at a time. What
+    policies are judged by is kept, up to 64 MiB, until a file is another one by its size, time or
+    inode; so the next policy is judged without reading.
 
     Args:
         reader: Knows the kind and the files.
-        kept: What is there as long as the dataset is: copies of files behind a URL.
+        copies: What is there as long as the dataset is: copies of files behind a URL.
+        keeps: Whether files are all that recordings depend on.
 
     Example:
         >>> import json, tempfile
@@ -91,9 +95,12 @@ class Dataset:
         >>> folder.cleanup()
     """
 
-    def __init__(self, reader: Reader, kept: ExitStack | None = None) -> None:
+    def __init__(
+        self, reader: Reader, copies: ExitStack | None = None, *, keeps: bool = False
+    ) -> None:
         self.reader = reader
-        self._close = weakref.finalize(self, (kept or ExitStack()).close)
+        self._kept = KeptRecordings(reader.found) if keeps else None
+        self._close = weakref.finalize(self, (copies or ExitStack()).close)
 
     @property
     def format(self) -> str:
@@ -141,15 +148,27 @@ class Dataset:
         for several in self.recordings_at_once(policy):
             yield from several
 
-    def recordings_at_once(self, policy: str = "") -> Iterator[Recordings]:
-        """The same episodes, as many in one as lie together."""
-        damage, reader = Damage(), self.reader
-        held: Iterator[Episode | Recording | Recordings] = (
-            reader.recordings(damage)
-            if isinstance(reader, RecordingReader)
-            else reader.episodes(damage)
-        )
-        yield from recordings(held, policy)
+    def recordings_at_once(self, policy: str = "", *, keep: bool = False) -> Iterator[Recordings]:
+        """The same episodes, as many in one as lie together.
+
+        Args:
+            policy: Whose agents, where episodes have several policies.
+            keep: Whether to keep them for the next such call, if the files are still the same.
+        """
+        kept = self._kept if keep else None
+        again = None if kept is None else kept.again(policy)
+        if again is not None:
+            found, damage = again
+            yield from found
+        else:
+            damage, reader = Damage(), self.reader
+            held: Iterable[Episode | Recording | Recordings] = (
+                reader.recordings(damage)
+                if isinstance(reader, RecordingReader)
+                else reader.episodes(damage)
+            )
+            read = recordings(held, policy)
+            yield from read if kept is None else kept.kept(policy, read, damage)
         damage.warn()
 
     def steps(self, size: int) -> Iterator[dict[str, Any]]:
@@ -277,7 +296,7 @@ def open_dataset(
     bounds = limits or DATA_LIMITS
     with ExitStack() as copies:
         found = places(path, bounds, copies)
-        return Dataset(_reader(found, bounds, columns or {}), copies.pop_all())
+        return Dataset(_reader(found, bounds, columns or {}), copies.pop_all(), keeps=True)
 
 
 def _reader(found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Reader:

@@ -202,7 +202,7 @@ def watched(
         for name, value in found.items():
             columns.setdefault(name, []).append(value)
 
-    held = watching.data.recordings_at_once(policy)
+    held = watching.data.recordings_at_once(policy, keep=True)
     if not by_episode:
         held = (each.rows() for each in held)
     for group, answers in watching.answers(held):
