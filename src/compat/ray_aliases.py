@@ -73,10 +73,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--force", action="store_true", help="also where Ray is installed")
     parser.add_argument("script", help="the Python file to run")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its own arguments")
-    given = parser.parse_args(argv)
-    if not Path(given.script).is_file():
-        parser.error(f"no script at {given.script!r}")
-    run(given.script, given.arguments, force=given.force)
+    arguments = parser.parse_args(argv)
+    if not Path(arguments.script).is_file():
+        parser.error(f"no script at {arguments.script!r}")
+    run(arguments.script, arguments.arguments, force=arguments.force)
     return 0
 
 

@@ -109,7 +109,7 @@ class RayFinder(MetaPathFinder, Loader):
                 path=None,
                 nearest=near,
             )
-        is_package = any(known.startswith(f"{fullname}.") for known in modules())
+        is_package = any(module.startswith(f"{fullname}.") for module in modules())
         return ModuleSpec(fullname, self, origin="rlconnect", is_package=is_package)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

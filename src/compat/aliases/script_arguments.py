@@ -73,7 +73,7 @@ def add_rllib_example_script_args(
         >>> add_rllib_example_script_args(default_iters=3).parse_args([]).stop_iters
         3
     """
-    made = argparse.ArgumentParser() if parser is None else parser
+    arguments = argparse.ArgumentParser() if parser is None else parser
     rows: tuple[tuple[Any, Any], ...] = (
         (int, (*_NUMBERS, ("stop_iters", default_iters), ("stop_timesteps", default_timesteps))),
         (float, (*_FRACTIONS, ("stop_reward", default_reward))),
@@ -82,10 +82,10 @@ def add_rllib_example_script_args(
     )
     for kind, options in rows:
         for name, default in options:
-            made.add_argument(_flag(name), type=kind, default=default)
+            arguments.add_argument(_flag(name), type=kind, default=default)
     for name in _SWITCHES:
-        made.add_argument(_flag(name), action="store_true")
-    return made
+        arguments.add_argument(_flag(name), action="store_true")
+    return arguments
 
 
 def run_rllib_example_script_experiment(
@@ -123,37 +123,37 @@ def run_rllib_example_script_experiment(
         ConfigError: With `--as-test`, it did not get there.
         TuneError: A trial has failed.
     """
-    given = add_rllib_example_script_args().parse_args() if args is None else args
-    config = base_config if keep_config else _changed(base_config, given)
-    wanted = success_metric or {_RETURN: given.stop_reward}
+    chosen = add_rllib_example_script_args().parse_args() if args is None else args
+    config = base_config if keep_config else _changed(base_config, chosen)
+    goals = success_metric or {_RETURN: chosen.stop_reward}
     enough = stop or {
-        _RETURN: given.stop_reward,
-        "num_env_steps_sampled_lifetime": given.stop_timesteps,
-        "training_iteration": given.stop_iters,
+        _RETURN: chosen.stop_reward,
+        "num_env_steps_sampled_lifetime": chosen.stop_timesteps,
+        "training_iteration": chosen.stop_iters,
     }
     done: dict[str, Any] | ResultGrid
     last: dict[str, Any] | None
-    if given.no_tune:
+    if chosen.no_tune:
         done = last = _trained(config, stopper_of(enough))
     else:
         run = RunConfig(
             stop=enough,
-            verbose=given.verbose,
+            verbose=chosen.verbose,
             callbacks=tune_callbacks,
             progress_reporter=progress_reporter,
             checkpoint_config=CheckpointConfig(
-                checkpoint_frequency=given.checkpoint_freq,
-                checkpoint_at_end=given.checkpoint_at_end,
+                checkpoint_frequency=chosen.checkpoint_freq,
+                checkpoint_at_end=chosen.checkpoint_at_end,
             ),
         )
-        trials = TuneConfig(num_samples=given.num_samples, scheduler=scheduler)
+        trials = TuneConfig(num_samples=chosen.num_samples, scheduler=scheduler)
         what = trainable or config.algo_class
         done = grid = Tuner(what, param_space=config, tune_config=trials, run_config=run).fit()
         if grid.errors:
             raise TuneError("a trial has failed", found=repr(grid.errors[0])) from grid.errors[0]
-        last = grid.get_best_result(next(iter(wanted)), "max").metrics if given.as_test else {}
-    if given.as_test:
-        _expect(last, wanted)
+        last = grid.get_best_result(next(iter(goals)), "max").metrics if chosen.as_test else {}
+    if chosen.as_test:
+        _expect(last, goals)
     return done
 
 
@@ -178,13 +178,13 @@ def check_learning_achieved(
     _expect(tune_results.get_best_result(path, "max").metrics or {}, {path: min_value})
 
 
-def _changed(config: Any, given: Any) -> Any:
+def _changed(config: Any, chosen: Any) -> Any:
     """The settings with what options say."""
-    if config.env is None and getattr(given, "env", None) is not None:
-        config.environment(given.env)
+    if config.env is None and getattr(chosen, "env", None) is not None:
+        config.environment(chosen.env)
     for method, settings in _TAKEN_OVER:
-        said = {name: getattr(given, name, None) for name in settings}
-        getattr(config, method)(**{k: v for k, v in said.items() if v is not None})
+        values = {name: getattr(chosen, name, None) for name in settings}
+        getattr(config, method)(**{k: v for k, v in values.items() if v is not None})
     return config
 
 
@@ -197,14 +197,14 @@ def _trained(config: Any, is_enough: Stopper) -> dict[str, Any]:
             return result
 
 
-def _expect(result: dict[str, Any] | None, wanted: dict[str, float]) -> None:
-    for path, value in wanted.items():
-        found = metric_of(result or {}, path)
-        if found is None or not found >= value:
+def _expect(result: dict[str, Any] | None, goals: dict[str, float]) -> None:
+    for path, value in goals.items():
+        reached = metric_of(result or {}, path)
+        if reached is None or not reached >= value:
             raise ConfigError(
                 "the run was not as good as it should be",
                 expected=f"{path} of {value}",
-                found=f"{found}",
+                found=f"{reached}",
             )
 
 

@@ -51,18 +51,18 @@ def modules() -> dict[str, dict[str, Place]]:
         >>> modules()["ray.rllib.core.columns"]
         {'Columns': Place(home='v2', name='Columns')}
     """
-    found: dict[str, dict[str, Place]] = {}
+    by_path: dict[str, dict[str, Place]] = {}
     for front, tables in _TABLES:
         shown, hidden = front_tables(*tables)
         served = shown.keys() | hidden.keys()
         for row in (row for table in tables for row in rows(table)):
             places = dict(_places_of(row, front, served))
             for path in row.paths:
-                found.setdefault(path, {}).update(places)
-    for path in list(found):
+                by_path.setdefault(path, {}).update(places)
+    for path in list(by_path):
         while path := path.rpartition(".")[0]:
-            found.setdefault(path, {})
-    return found
+            by_path.setdefault(path, {})
+    return by_path
 
 
 _TABLES: Final = (
@@ -78,24 +78,24 @@ def _places_of(row: Row, front: str, served: Set[str]) -> Iterator[tuple[str, Pl
     dots = len(row.home) - len(row.home.lstrip("."))
     above = f"{front}.".split(".")[: front.count(".") + 2 - dots] if dots else []
     home = ".".join([*above, row.home[dots:]])
-    for name, own in row.names:
+    for name, our_name in row.names:
         if name == _ALL:
             public = vars(import_module(f"{_ROOT}.{home}"))
             yield from ((each, Place(home, each)) for each in public if each.isupper())
-        elif front and (name in served or own in served):
-            yield name, Place(front, name if name in served else own)
+        elif front and (name in served or our_name in served):
+            yield name, Place(front, name if name in served else our_name)
         else:
-            yield name, Place(home, own)
+            yield name, Place(home, our_name)
 
 
 @lru_cache(maxsize=1)
 def _places() -> dict[str, frozenset[Place]]:
     """Every place a name has, over all modules."""
-    found: dict[str, set[Place]] = {}
+    by_name: dict[str, set[Place]] = {}
     for names in modules().values():
         for name, place in names.items():
-            found.setdefault(name, set()).add(place)
-    return {name: frozenset(places) for name, places in found.items()}
+            by_name.setdefault(name, set()).add(place)
+    return {name: frozenset(places) for name, places in by_name.items()}
 
 
 def locate(module: str, name: str) -> Place | None:
@@ -112,9 +112,9 @@ def locate(module: str, name: str) -> Place | None:
         >>> locate("ray.rllib.algorithms.ppo.ppo", "Columns")
         Place(home='v2', name='Columns')
     """
-    own = modules().get(module, {}).get(name)
-    if own is not None:
-        return own
+    place = modules().get(module, {}).get(name)
+    if place is not None:
+        return place
     places = _places().get(name, frozenset())
     return next(iter(places)) if len(places) == 1 and module.startswith(_RLLIB) else None
 
@@ -135,6 +135,6 @@ def nearest_name(module: str, name: str) -> str | None:
 def nearest_module(path: str) -> str | None:
     """The module that was probably meant."""
     last = path.rpartition(".")[2]
-    ends = sorted(known for known in modules() if known.rpartition(".")[2] == last)
+    ends = sorted(module for module in modules() if module.rpartition(".")[2] == last)
     near = near_names(path, ends or modules(), n=1, cutoff=0.5)
     return near[0] if near else (ends[0] if ends else None)

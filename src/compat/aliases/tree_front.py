@@ -54,15 +54,15 @@ def map_structure_with_path(func: Callable[..., Any], *structures: Any, **_: Any
     assert_same_structure(*structures)
     leaves = [nest.flatten(structure) for structure in structures]
     paths = [path for path, _ in nest.flatten_with_path(structures[0])]
-    made = [func(path, *row) for path, *row in zip(paths, *leaves, strict=True)]
-    return nest.unflatten_as(structures[0], made)
+    leaves_after = [func(path, *row) for path, *row in zip(paths, *leaves, strict=True)]
+    return nest.unflatten_as(structures[0], leaves_after)
 
 
 def flatten_up_to(shallow: Any, structure: Any, **_: Any) -> list[Any]:
     """The parts of a structure that lie where the shallow one has leaves."""
-    found: list[Any] = []
-    nest.map_structure_up_to(shallow, found.append, structure)
-    return found
+    flat: list[Any] = []
+    nest.map_structure_up_to(shallow, flat.append, structure)
+    return flat
 
 
 def assert_same_structure(a: Any, *others: Any, **_: Any) -> None:

@@ -66,21 +66,21 @@ class MarkingTransformer(cst.CSTTransformer):
         self, original_node: _Node, updated_node: _Node
     ) -> cst.CSTNode | cst.RemovalSentinel | cst.FlattenSentinel[cst.CSTNode]:
         """End it: its line is marked if something in it is left."""
-        made = super().on_leave(original_node, updated_node)
+        node = super().on_leave(original_node, updated_node)
         if not isinstance(original_node, _STATEMENTS):
-            return made
+            return node
         why = "; ".join(dict.fromkeys(each for _, each in sorted(self._whys.pop())))
         if not why:
-            return made
-        if isinstance(made, (cst.SimpleStatementLine, cst.Decorator)):
-            return made.with_changes(trailing_whitespace=_noted(made.trailing_whitespace, why))
-        body = getattr(made, "body", None)
-        if not isinstance(made, cst.CSTNode) or body is None:
-            return made
+            return node
+        if isinstance(node, (cst.SimpleStatementLine, cst.Decorator)):
+            return node.with_changes(trailing_whitespace=_noted(node.trailing_whitespace, why))
+        body = getattr(node, "body", None)
+        if not isinstance(node, cst.CSTNode) or body is None:
+            return node
         if isinstance(body, cst.IndentedBlock):
-            return made.with_changes(body=body.with_changes(header=_noted(body.header, why)))
+            return node.with_changes(body=body.with_changes(header=_noted(body.header, why)))
         trailing = _noted(body.trailing_whitespace, why)
-        return made.with_changes(body=body.with_changes(trailing_whitespace=trailing))
+        return node.with_changes(body=body.with_changes(trailing_whitespace=trailing))
 
 
 _STATEMENTS: Final = (cst.SimpleStatementLine, cst.BaseCompoundStatement, cst.Decorator)

@@ -54,10 +54,10 @@ class ModuleNames(cst.CSTVisitor):
         if node.relative or isinstance(node.names, cst.ImportStar) or path.split(".")[0] != "ray":
             return False
         for alias in node.names:
-            whole = path_today(f"{path}.{dotted(alias.name)}")
-            if whole in modules():
+            full_path = path_today(f"{path}.{dotted(alias.name)}")
+            if full_path in modules():
                 name = alias.name if alias.asname is None else alias.asname.name
-                self.paths[dotted(name)] = whole
+                self.paths[dotted(name)] = full_path
         return False
 
     def visit_Attribute(self, node: cst.Attribute) -> None:  # LibCST's name

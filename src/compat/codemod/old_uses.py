@@ -58,15 +58,15 @@ class OldUses(MarkingTransformer):
 
     def visit_Attribute(self, node: cst.Attribute) -> bool:  # LibCST's name
         """Mark what of a module of Ray rlconnect lacks, and what hooks kept in episodes."""
-        whole = dotted(node)
-        if whole.startswith("ray.") and self.names.paths.get("ray") == "ray":
-            self.leave_alone(node, whole, _instead_of(whole))
+        full_path = dotted(node)
+        if full_path.startswith("ray.") and self.names.paths.get("ray") == "ray":
+            self.leave_alone(node, full_path, _instead_of(full_path))
             return False
         path = self.names.paths.get(dotted(node.value))
         if path is not None and place_today(path, node.attr.value) is None:
-            self.leave_alone(node, whole, f"lacks {path}.{node.attr.value}")
-        if whole in EPISODE_ATTRIBUTES:
-            self.leave_alone(node, whole, EPISODE_ATTRIBUTES[whole])
+            self.leave_alone(node, full_path, f"lacks {path}.{node.attr.value}")
+        if full_path in EPISODE_ATTRIBUTES:
+            self.leave_alone(node, full_path, EPISODE_ATTRIBUTES[full_path])
         return True
 
     def leave_Attribute(  # LibCST's name
@@ -81,8 +81,8 @@ class OldUses(MarkingTransformer):
         if self.names.front(owner) is None and name_today(path, name) == name:
             return updated_node  # The module stays Ray's, which has it under its old name.
         self.changes.append(f"{owner}.{name} -> {owner}.{place.name}")
-        made = updated_node.with_changes(attr=cst.Name(place.name))
-        return cst.parse_expression(_settings_of(made)) if name == DEFAULT_CONFIG else made
+        renamed = updated_node.with_changes(attr=cst.Name(place.name))
+        return cst.parse_expression(_settings_of(renamed)) if name == DEFAULT_CONFIG else renamed
 
     # Configs and algorithms
 
@@ -126,20 +126,20 @@ class OldUses(MarkingTransformer):
         function = original_node.func
         if not isinstance(function, cst.Attribute):
             return updated_node
-        name, made = function.attr.value, updated_node
+        name, call = function.attr.value, updated_node
         section = _section(function)
         if section is not None:
-            made = self._renamed_settings(made, name, section)
+            call = self._renamed_settings(call, name, section)
         if section is not None and name in CONFIG_METHODS:
             self.changes.append(f"{name}() -> {CONFIG_METHODS[name]}()")
-            made = made.with_deep_changes(made.func, attr=cst.Name(CONFIG_METHODS[name]))
+            call = call.with_deep_changes(call.func, attr=cst.Name(CONFIG_METHODS[name]))
         if name == "build" and builds_algorithm(original_node):
             self.changes.append("build() -> build_algo()")
-            made = made.with_deep_changes(made.func, attr=cst.Name("build_algo"))
-        if name in METRIC_METHODS and made.args and made.args[0].keyword is None:
-            first = made.args[0].with_changes(value=self._path_today(made.args[0].value))
-            made = made.with_changes(args=[first, *made.args[1:]])
-        return made
+            call = call.with_deep_changes(call.func, attr=cst.Name("build_algo"))
+        if name in METRIC_METHODS and call.args and call.args[0].keyword is None:
+            first = call.args[0].with_changes(value=self._path_today(call.args[0].value))
+            call = call.with_changes(args=[first, *call.args[1:]])
+        return call
 
     def _renamed_settings(self, call: cst.Call, method: str, section: Section) -> cst.Call:
         args = []
@@ -233,9 +233,9 @@ class OldUses(MarkingTransformer):
         return dotted(node) in self.results or is_call_of(node, "train")
 
 
-def _instead_of(whole: str) -> str:
+def _instead_of(full_path: str) -> str:
     """What to do instead of a dotted name of Ray's."""
-    path, _, name = whole.rpartition(".")
+    path, _, name = full_path.rpartition(".")
     while path_today(path) not in modules():
         path, _, name = path.rpartition(".")
     place = None if path == "ray" else place_today(path, name)
@@ -257,14 +257,14 @@ def _section(function: cst.Attribute) -> Section | None:
 
 
 def _is_default(value: cst.BaseExpression, setting: Setting) -> bool:
-    given: Any = setting  # Is no value of any setting.
+    default: Any = setting  # Is no value of any setting.
     if isinstance(value, (cst.SimpleString, cst.Integer, cst.Float)):
-        given = value.evaluated_value
+        default = value.evaluated_value
     elif isinstance(value, cst.Name):
-        given = {"None": None, "False": False, "True": True}.get(value.value, setting)
+        default = {"None": None, "False": False, "True": True}.get(value.value, setting)
     elif isinstance(value, cst.Dict) and not value.elements:
-        given = {}
-    return bool(given == setting.default)
+        default = {}
+    return bool(default == setting.default)
 
 
 def _settings_of(config: cst.BaseExpression) -> str:

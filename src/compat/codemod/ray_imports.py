@@ -80,10 +80,10 @@ class RayImports(cst.CSTTransformer):
             is_used = self.names.is_used(name or "ray")
             why = "what uses it is marked" if is_used else "nothing uses it"
             return self._left(node, line, f"import {dotted(alias.name)}", why)
-        package, own = flat_import(front)
-        self.changes.append(f"{dotted(alias.name)} -> {package}: {own}")
-        made = cst.ImportFrom(_module(package), [alias.with_changes(name=cst.Name(own))])
-        return node.with_changes(body=[made])
+        package, our_name = flat_import(front)
+        self.changes.append(f"{dotted(alias.name)} -> {package}: {our_name}")
+        new_import = cst.ImportFrom(_module(package), [alias.with_changes(name=cst.Name(our_name))])
+        return node.with_changes(body=[new_import])
 
     def _rewritten(
         self,
@@ -101,13 +101,13 @@ class RayImports(cst.CSTTransformer):
             front = self.names.front(_local_name(alias))
             is_settings = name == DEFAULT_CONFIG and alias.asname is not None
             if place is not None and not is_settings:
-                home, own = self._home(place, name, has_alias=alias.asname is not None)
+                home, our_name = self._home(place, name, has_alias=alias.asname is not None)
             elif front is not None and path_today(f"{path}.{name}") in modules():
-                home, own = flat_import(front)
+                home, our_name = flat_import(front)
             else:
                 lacking.append(alias)
                 continue
-            homes.setdefault(home, []).append(_alias(alias, own, name))
+            homes.setdefault(home, []).append(_alias(alias, our_name, name))
         if lacking:
             self._note(path, lacking, line)
         if not homes:
@@ -197,10 +197,10 @@ def _module(path: str) -> cst.Attribute | cst.Name:
     return node
 
 
-def _alias(alias: cst.ImportAlias, own: str, name: str) -> cst.ImportAlias:
+def _alias(alias: cst.ImportAlias, our_name: str, name: str) -> cst.ImportAlias:
     """`own as name`, where the file goes on saying `name`."""
-    renamed = alias.with_changes(name=cst.Name(own))
-    if alias.asname is None and own != name and not _is_renamed(name):
+    renamed = alias.with_changes(name=cst.Name(our_name))
+    if alias.asname is None and our_name != name and not _is_renamed(name):
         renamed = renamed.with_changes(
             asname=cst.AsName(
                 name=cst.Name(name),

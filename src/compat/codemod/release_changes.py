@@ -93,10 +93,10 @@ class ReleaseChanges(cst.CSTTransformer):
             return updated_node.with_changes(attr=cst.Name("is_numpy"))
         if original_node.attr.value in self.renamed:  # something else of the same name
             return updated_node.with_changes(attr=original_node.attr)
-        asked = _asked_of_config(original_node)
-        if self._is_module and asked in MODULE_CONFIG:
-            self._did(f"self.config.{asked} -> self.{MODULE_CONFIG[asked]}")
-            return _attribute("self", MODULE_CONFIG[asked])
+        setting = _asked_of_config(original_node)
+        if self._is_module and setting in MODULE_CONFIG:
+            self._did(f"self.config.{setting} -> self.{MODULE_CONFIG[setting]}")
+            return _attribute("self", MODULE_CONFIG[setting])
         return updated_node
 
     def leave_Call(  # LibCST's name
@@ -212,8 +212,8 @@ class _Renamed(cst.CSTTransformer):
         is_handed_on = _keyword(original_node) == self.old and (
             isinstance(original_node.value, cst.Name) and original_node.value.value == self.old
         )
-        kept = cst.Name(self.new) if is_handed_on else original_node.keyword
-        return updated_node.with_changes(keyword=kept)
+        keyword = cst.Name(self.new) if is_handed_on else original_node.keyword
+        return updated_node.with_changes(keyword=keyword)
 
     def leave_Name(  # LibCST's name
         self, original_node: cst.Name, updated_node: cst.Name
@@ -227,15 +227,15 @@ class _Renamed(cst.CSTTransformer):
 
 def argumentless_builders(module: cst.Module) -> frozenset[str]:
     """The names of functions that are given to a config as builders of connectors."""
-    found: set[str] = set()
+    builders: set[str] = set()
 
     class Builders(cst.CSTVisitor):
         def visit_Arg(self, node: cst.Arg) -> None:  # LibCST's name
             if _keyword(node) in BUILDERS and isinstance(node.value, cst.Name):
-                found.add(node.value.value)
+                builders.add(node.value.value)
 
     module.visit(Builders())
-    return frozenset(found)
+    return frozenset(builders)
 
 
 def _keyword(arg: cst.Arg) -> str:

@@ -77,7 +77,7 @@ class CodemodReport:
                 {
                     "path": each.path,
                     "changes": list(each.changes),
-                    "left": [vars(left) for left in each.left],
+                    "left": [vars(use) for use in each.left],
                     "diff": each.diff,
                 }
                 for each in self.files
@@ -90,6 +90,6 @@ class CodemodReport:
         lines = [f"{len(self.changed)} of {self.seen} files {verb}"]
         for each in self.files:
             lines.append(f"{each.path}: {len(each.changes)} changes, {len(each.left)} left")
-            lines += [f"  line {left.line}: {left.what}: {left.why}" for left in each.left]
+            lines += [f"  line {use.line}: {use.what}: {use.why}" for use in each.left]
         lines += [f"{each.path}: not touched: {each.why}" for each in self.unreadable]
         return "\n".join(lines)

@@ -44,9 +44,9 @@ def codemod(path: str | Path, write: bool = False) -> CodemodReport:
             "rewriting sources needs LibCST, which is not installed.",
             hint="pip install 'rlconnect[codemod]'",
         )
-    seen, files, unreadable = 0, [], []
+    file_count, files, unreadable = 0, [], []
     for file in _sources(root):
-        seen += 1
+        file_count += 1
         name = file.relative_to(root).as_posix() if root.is_dir() else file.name
         try:
             source = file.read_bytes()
@@ -64,7 +64,7 @@ def codemod(path: str | Path, write: bool = False) -> CodemodReport:
         files.append(change[0])
         if write and change[0].diff:
             _replace(file, change[1])
-    return CodemodReport(str(path), seen, tuple(files), tuple(unreadable), write)
+    return CodemodReport(str(path), file_count, tuple(files), tuple(unreadable), write)
 
 
 class _Unreadable(Exception):
@@ -107,22 +107,22 @@ def _rewritten(name: str, source: bytes) -> tuple[FileChange, bytes] | None:
         raise _Unreadable(f"its encoding cannot be read: {error}") from None
     except RecursionError:
         raise _Unreadable("its expressions are nested too deeply") from None
-    names, given = ModuleNames(), GivenNames()
+    names, given_names = ModuleNames(), GivenNames()
     module.visit(names)
-    module.visit(given)
-    uses = OldUses(names, frozenset(given.results), frozenset(given.algorithms))
+    module.visit(given_names)
+    uses = OldUses(names, frozenset(given_names.results), frozenset(given_names.algorithms))
     imports = RayImports(names)
     used = cst.MetadataWrapper(module).visit(uses)
     rewritten = cst.MetadataWrapper(used).visit(imports)
     if not imports.is_concerned:
         return None
     changes = ReleaseChanges(imports.renamed, argumentless_builders(rewritten))
-    made = rewritten.visit(changes).bytes
-    left = tuple(sorted(imports.left + uses.left, key=lambda each: each.line))
-    if made == source:
-        return (FileChange(name, "", (), left), source) if left else None
+    written = rewritten.visit(changes).bytes
+    left_alone = tuple(sorted(imports.left + uses.left, key=lambda each: each.line))
+    if written == source:
+        return (FileChange(name, "", (), left_alone), source) if left_alone else None
     done = (*imports.changes, *uses.changes, *changes.changes)
-    return FileChange(name, _diff(name, source, made), done, left), made
+    return FileChange(name, _diff(name, source, written), done, left_alone), written
 
 
 def _diff(name: str, before: bytes, after: bytes) -> str:

@@ -43,10 +43,10 @@ class AutoregressiveActionsRLM(TorchRLModule, ValueFunctionAPI):
                 expected="Tuple(Discrete(3), Box(...))",
                 found=str(space),
             )
-        seen, self._numbers = self.observation_space.shape[0], parts[1].shape[0]
-        self._prior_net = self._stack(seen, 3)
-        self._posterior_net = self._stack(seen + 3, 2 * self._numbers)
-        self._value_net = self._stack(seen, 1)
+        obs_size, self._numbers = self.observation_space.shape[0], parts[1].shape[0]
+        self._prior_net = self._stack(obs_size, 3)
+        self._posterior_net = self._stack(obs_size + 3, 2 * self._numbers)
+        self._value_net = self._stack(obs_size, 1)
 
     @staticmethod
     def _stack(inputs: int, outputs: int) -> nn.Sequential:
@@ -81,8 +81,8 @@ class AutoregressiveActionsRLM(TorchRLModule, ValueFunctionAPI):
         first: Any = TorchCategorical.from_logits(first_inputs)
         first = first.to_deterministic() if best else first
         choice = first.sample()
-        known = nn.functional.one_hot(choice.long(), 3).to(obs.dtype)
-        second_inputs = self._posterior_net(torch.cat([obs, known], dim=-1))
+        one_hot = nn.functional.one_hot(choice.long(), 3).to(obs.dtype)
+        second_inputs = self._posterior_net(torch.cat([obs, one_hot], dim=-1))
         second: Any = TorchDiagGaussian.from_logits(second_inputs)
         second = second.to_deterministic() if best else second
         actions = (choice, second.sample())

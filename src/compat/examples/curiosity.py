@@ -38,9 +38,9 @@ class _IntrinsicReward(ConnectorV2):
         **kwargs: Any,
     ) -> dict[str, Any]:
         for episode in self.single_agent_episode_iterator(episodes, agents_that_stepped_only=False):
-            seen = list(episode.get_observations(slice(0, len(episode))))
+            observations = list(episode.get_observations(slice(0, len(episode))))
             earned = np.asarray(episode.get_rewards(), np.float32)
-            more = self.intrinsic_reward_coeff * np.asarray(self._novelty(seen), np.float32)
+            more = self.intrinsic_reward_coeff * np.asarray(self._novelty(observations), np.float32)
             episode.set_rewards(new_data=list(earned + more), at_indices=slice(0, len(episode)))
         return batch
 
@@ -63,13 +63,13 @@ class CountBasedCuriosity(_IntrinsicReward):
         self._counts: Counter[bytes] = Counter()
 
     @override
-    def _novelty(self, seen: list[Any]) -> list[float]:
-        found = []
-        for each in seen:
+    def _novelty(self, observations: list[Any]) -> list[float]:
+        novelty = []
+        for each in observations:
             key = np.asarray(each).tobytes()
             self._counts[key] += 1
-            found.append(1.0 / self._counts[key])
-        return found
+            novelty.append(1.0 / self._counts[key])
+        return novelty
 
 
 class EuclidianDistanceBasedCuriosity(_IntrinsicReward):
@@ -89,12 +89,12 @@ class EuclidianDistanceBasedCuriosity(_IntrinsicReward):
         self.obs_buffer: deque[Any] = deque(maxlen=max_buffer_size)
 
     @override
-    def _novelty(self, seen: list[Any]) -> list[float]:
-        rows = np.stack(seen).reshape(len(seen), -1)
+    def _novelty(self, observations: list[Any]) -> list[float]:
+        rows = np.stack(observations).reshape(len(observations), -1)
         if self.obs_buffer:
-            kept = np.stack(self.obs_buffer).reshape(len(self.obs_buffer), -1)
-            distances = np.linalg.norm(rows[:, None] - kept[None], axis=-1).min(axis=1)
+            earlier = np.stack(self.obs_buffer).reshape(len(self.obs_buffer), -1)
+            distances = np.linalg.norm(rows[:, None] - earlier[None], axis=-1).min(axis=1)
         else:
             distances = np.zeros(len(rows))
-        self.obs_buffer.append(seen[int(distances.argmax())])
+        self.obs_buffer.append(observations[int(distances.argmax())])
         return list(distances)

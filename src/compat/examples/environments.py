@@ -32,14 +32,14 @@ class RandomEnv(gym.Env[Any, Any]):
     """
 
     def __init__(self, config: Config = None) -> None:
-        given = config or {}
-        self.action_space = given.get("action_space", Discrete(2))
-        self.observation_space = given.get("observation_space", Discrete(2))
-        self.reward_space = given.get("reward_space", Box(-1.0, 1.0, (), np.float32))
-        self.p_terminated = given.get("p_terminated", given.get("p_done", 0.1))
-        self.max_episode_len = given.get("max_episode_len")
-        self.check_action_bounds = given.get("check_action_bounds", False)
-        self.static_samples = given.get("static_samples", False)
+        settings = config or {}
+        self.action_space = settings.get("action_space", Discrete(2))
+        self.observation_space = settings.get("observation_space", Discrete(2))
+        self.reward_space = settings.get("reward_space", Box(-1.0, 1.0, (), np.float32))
+        self.p_terminated = settings.get("p_terminated", settings.get("p_done", 0.1))
+        self.max_episode_len = settings.get("max_episode_len")
+        self.check_action_bounds = settings.get("check_action_bounds", False)
+        self.static_samples = settings.get("static_samples", False)
         self._kept: dict[int, Any] = {}
         self.steps = 0
 
@@ -62,8 +62,8 @@ class RandomEnv(gym.Env[Any, Any]):
         self.steps += 1
         is_cut = self.max_episode_len is not None and self.steps >= self.max_episode_len
         is_over = bool(self.np_random.random() < self.p_terminated)
-        seen, reward = self._draw(self.observation_space), self._draw(self.reward_space)
-        return seen, reward, is_over, is_cut, {}
+        obs, reward = self._draw(self.observation_space), self._draw(self.reward_space)
+        return obs, reward, is_over, is_cut, {}
 
     def _draw(self, space: gym.Space[Any]) -> Any:
         if not self.static_samples:
@@ -112,19 +112,21 @@ class StatelessCartPole(CartPoleEnv):
 
     def __init__(self, config: Config = None) -> None:
         super().__init__()
-        whole: Any = self.observation_space
-        self.observation_space = Box(whole.low[[0, 2]], whole.high[[0, 2]], dtype=np.float32)
+        full_space: Any = self.observation_space
+        self.observation_space = Box(
+            full_space.low[[0, 2]], full_space.high[[0, 2]], dtype=np.float32
+        )
 
     def reset(self, **given: Any) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
-        seen, infos = super().reset(**given)
-        return seen[[0, 2]], infos
+        obs, infos = super().reset(**given)
+        return obs[[0, 2]], infos
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Push the cart."""
-        made: Any = super().step(action)  # type: ignore[no-untyped-call]  # gymnasium has no types
-        seen, *rest = made
-        return (seen[[0, 2]], *rest)
+        step: Any = super().step(action)  # type: ignore[no-untyped-call]  # gymnasium has no types
+        obs, *rest = step
+        return (obs[[0, 2]], *rest)
 
 
 class StatelessPendulum(PendulumEnv):
@@ -136,14 +138,14 @@ class StatelessPendulum(PendulumEnv):
 
     def reset(self, **given: Any) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
-        seen, infos = super().reset(**given)
-        return seen[:-1], infos
+        obs, infos = super().reset(**given)
+        return obs[:-1], infos
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Turn the pendulum."""
-        made: Any = super().step(action)  # type: ignore[no-untyped-call]  # gymnasium has no types
-        seen, *rest = made
-        return (seen[:-1], *rest)
+        step: Any = super().step(action)  # type: ignore[no-untyped-call]  # gymnasium has no types
+        obs, *rest = step
+        return (obs[:-1], *rest)
 
 
 class RepeatAfterMeEnv(gym.Env[Any, Any]):
@@ -162,13 +164,13 @@ class RepeatAfterMeEnv(gym.Env[Any, Any]):
     """
 
     def __init__(self, config: Config = None) -> None:
-        given = config or {}
-        is_continuous = given.get("continuous", False)
+        settings = config or {}
+        is_continuous = settings.get("continuous", False)
         space = Box(-1.0, 1.0, (2,)) if is_continuous else Discrete(2)
         self.observation_space: gym.Space[Any] = space
         self.action_space: gym.Space[Any] = space
-        self.delay = given.get("repeat_delay", 1)
-        self.episode_len = given.get("episode_len", 100)
+        self.delay = settings.get("repeat_delay", 1)
+        self.episode_len = settings.get("episode_len", 100)
         self.history: list[Any] = []
 
     def reset(
@@ -185,11 +187,11 @@ class RepeatAfterMeEnv(gym.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Be rewarded for the observation `delay` steps ago; points count by their distance."""
-        wanted = self.history[-(1 + self.delay)]
+        delayed = self.history[-(1 + self.delay)]
         if isinstance(self.action_space, Discrete):
-            reward = 1.0 if action == wanted else -1.0
+            reward = 1.0 if action == delayed else -1.0
         else:
-            reward = -float(np.sum(np.abs(np.asarray(action) - wanted)))
+            reward = -float(np.sum(np.abs(np.asarray(action) - delayed)))
         is_over = len(self.history) > self.episode_len
         return self._next(), reward, is_over, is_over, {}
 

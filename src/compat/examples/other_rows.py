@@ -46,10 +46,10 @@ class AddOtherAgentsRowIndexToXYPos(MultiAgentObservationPreprocessor):
             )
         last_column = place.high[1]
         self._columns = float(last_column) + 1
-        own = Discrete(int(_ROWS * self._columns))
+        cell = Discrete(int(_ROWS * self._columns))
         return Dict(
             {
-                _FIRST: Dict({"agent": own, "other_agent_row": Discrete(_ROWS + 1)}),
+                _FIRST: Dict({"agent": cell, "other_agent_row": Discrete(_ROWS + 1)}),
                 _SECOND: Box(0, last_column, (3,), np.float32),
             }
         )
@@ -57,14 +57,14 @@ class AddOtherAgentsRowIndexToXYPos(MultiAgentObservationPreprocessor):
     @override
     def preprocess(self, observations: Mapping[str, Any], episode: Any) -> dict[str, Any]:
         rows = {name: observations.get(name, [_GONE])[0] for name in (_FIRST, _SECOND)}
-        seen: dict[str, Any] = {}
+        by_agent: dict[str, Any] = {}
         if _FIRST in observations:
             row, column = observations[_FIRST]
-            seen[_FIRST] = {
+            by_agent[_FIRST] = {
                 "agent": row * self._columns + column,
                 "other_agent_row": rows[_SECOND],
             }
         if _SECOND in observations:
             row, column = observations[_SECOND]
-            seen[_SECOND] = np.array([row, column, rows[_FIRST]], np.float32)
-        return seen
+            by_agent[_SECOND] = np.array([row, column, rows[_FIRST]], np.float32)
+        return by_agent

@@ -101,17 +101,17 @@ class VPGMultiRLModuleWithSharedEncoder(MultiRLModule):
         self.encoder = self[SHARED_ENCODER_ID]
 
     def _encoded(self, batch: Mapping[str, Any], forward: str, **kwargs: Any) -> dict[str, Any]:
-        found = {}
+        by_module = {}
         for module_id, part in batch.items():
-            seen = {**part, ENCODER_OUT: self.encoder._forward(part)[ENCODER_OUT]}
+            encoded = {**part, ENCODER_OUT: self.encoder._forward(part)[ENCODER_OUT]}
             policy = self[module_id]
             call = {
                 "inference": policy._forward_inference,
                 "exploration": policy._forward_exploration,
                 "train": policy._forward_train,
             }[forward]
-            found[module_id] = call(seen, **kwargs)
-        return found
+            by_module[module_id] = call(encoded, **kwargs)
+        return by_module
 
     @override
     def _forward_inference(self, batch: Any, **kwargs: Any) -> dict[str, Any]:

@@ -44,9 +44,9 @@ def first_array(column: Any) -> Any:
 
 def arrays_of(column: Any) -> list[Any]:
     """All arrays of a column."""
-    found: list[Any] = []
-    map_column(found.append, column)
-    return found
+    arrays: list[Any] = []
+    map_column(arrays.append, column)
+    return arrays
 
 
 def is_per_sequence(name: str) -> bool:
@@ -97,13 +97,13 @@ def cut_steps(columns: Mapping[str, Any], start: int, end: int) -> dict[str, Any
         return {name: _cut(column, start, end) for name, column in columns.items()}
     ends = np.cumsum(lens)
     overlap = np.minimum(ends, end) - np.maximum(ends - lens, start)
-    kept = np.flatnonzero(overlap > 0)
+    steps = np.flatnonzero(overlap > 0)
     cut = {}
     for name, column in columns.items():
         if name == SEQ_LENS:
-            cut[name] = overlap[kept].astype(np.int32)
+            cut[name] = overlap[steps].astype(np.int32)
         elif is_per_sequence(name):
-            cut[name] = map_column(lambda array: array[kept], column)
+            cut[name] = map_column(lambda array: array[steps], column)
         else:
             cut[name] = _cut(column, start, end)
     return cut

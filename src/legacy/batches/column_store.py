@@ -198,13 +198,13 @@ class ColumnStore(dict[str, Any]):
     def __getattr__(self, name: str) -> Any:
         # Bookkeeping that most batches never need appears on first use.
         if name in ("accessed_keys", "added_keys", "deleted_keys"):
-            made: Any = set()
+            value: Any = set()
         elif name == "intercepted_values":
-            made = {}
+            value = {}
         else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self.__dict__[name] = made
-        return made
+        self.__dict__[name] = value
+        return value
 
     def set_get_interceptor(self, fn: Callable[[Any], Any] | None) -> None:
         """Let `fn` change columns when they are first read, a move to a device say."""
@@ -221,9 +221,9 @@ class ColumnStore(dict[str, Any]):
         """Say whether the batch is for learning."""
         self._is_training = training
 
-    def cut(self, wanted: Slice) -> Self:
+    def cut(self, rows: Slice) -> Self:
         """The rows of a slice; see `SampleBatch`."""
-        start, stop, step = wanted.indices(self.count)
+        start, stop, step = rows.indices(self.count)
         return type(self).of(bc.take_rows(self, np.arange(start, stop, step)), like=self)
 
     def copy(self, shallow: bool = False) -> Self:

@@ -71,8 +71,8 @@ def compute_bootstrap_value(sample_batch: SampleBatch, policy: Any) -> SampleBat
 
 
 def _value_after(batch: SampleBatch, policy: Any) -> Any:
-    asked = batch.get_single_step_input_dict(policy.view_requirements, index="last")
-    own = getattr(policy, "_value", None)
-    if own is not None:  # a policy of the user's own, as RLlib's algorithms define it
-        return own(**asked)
-    return policy.value(asked)
+    last_step = batch.get_single_step_input_dict(policy.view_requirements, index="last")
+    value_fn = getattr(policy, "_value", None)
+    if value_fn is not None:  # a policy of the user's own, as RLlib's algorithms define it
+        return value_fn(**last_step)
+    return policy.value(last_step)

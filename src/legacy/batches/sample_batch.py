@@ -47,15 +47,15 @@ class SampleBatch(ColumnStore):
         lens = bc.lens_of(self)
         of_row = None if lens is None else np.repeat(np.arange(len(lens)), lens)
         for row in range(self.count):
-            found: dict[str, Any] = {}
+            columns: dict[str, Any] = {}
             for name, column in self.items():
                 if name == self.SEQ_LENS:
-                    found[name] = np.array([1])
+                    columns[name] = np.array([1])
                 elif of_row is not None and bc.is_per_sequence(name):
-                    found[name] = bc.one_row(column, int(of_row[row]))
+                    columns[name] = bc.one_row(column, int(of_row[row]))
                 else:
-                    found[name] = bc.one_row(column, row)
-            yield found
+                    columns[name] = bc.one_row(column, row)
+            yield columns
 
     def slice(
         self, start: int, end: int, state_start: int | None = None, state_end: int | None = None
@@ -75,26 +75,26 @@ class SampleBatch(ColumnStore):
                     cut[name] = dict.__getitem__(self, name)[state_start:state_end]
         return SampleBatch.of(cut, like=self)
 
-    def cut(self, wanted: Slice) -> SampleBatch:
+    def cut(self, piece: Slice) -> SampleBatch:
         """The rows of a slice; sequences are never cut, edges move back to where one begins."""
         lens = bc.lens_of(self)
         if lens is None or self.time_major:
-            start, stop, step = wanted.indices(self.row_count)
+            start, stop, step = piece.indices(self.row_count)
             if step != 1:
                 return SampleBatch.of(bc.take_rows(self, np.arange(start, stop, step)), like=self)
             rows = {
                 k: v for k, v in self.items() if not (self.time_major and bc.is_per_sequence(k))
             }
-            kept = {k: v for k, v in self.items() if k not in rows}
+            uncut = {k: v for k, v in self.items() if k not in rows}
             return SampleBatch.of(
-                {**bc.cut_steps(rows, start, max(start, stop)), **kept}, like=self
+                {**bc.cut_steps(rows, start, max(start, stop)), **uncut}, like=self
             )
         length = self.max_seq_len if self.zero_padded else None
         if self._by_batch_id:
-            first, last, _ = wanted.indices(len(lens))
+            first, last, _ = piece.indices(len(lens))
         else:
             # Padding does not count: a slice means steps that were taken.
-            start, stop, _ = wanted.indices(int(lens.sum()))
+            start, stop, _ = piece.indices(int(lens.sum()))
             ends = np.cumsum(lens)
             first = int(np.searchsorted(ends, start, side="right"))
             last = int(np.searchsorted(ends, stop, side="right"))
@@ -123,16 +123,16 @@ class SampleBatch(ColumnStore):
         if (size is None) == (num_slices is None):
             raise PieceError("timeslices() needs either size or num_slices.")
         pieces: list[SampleBatch] = []
-        start, left = 0, self.row_count
-        while left > 0 and (num_slices is None or len(pieces) < num_slices):
-            length = size if size is not None else left // (num_slices - len(pieces))  # type: ignore[operator]
+        start, rows_left = 0, self.row_count
+        while rows_left > 0 and (num_slices is None or len(pieces) < num_slices):
+            length = size if size is not None else rows_left // (num_slices - len(pieces))  # type: ignore[operator]
             piece = self[start : start + max(length, 1)]
-            while not piece.count and start + length < start + left:
+            while not piece.count and start + length < start + rows_left:
                 length += 1
                 piece = self[start : start + length]
             pieces.append(piece)
             done = piece.row_count
-            start, left = start + done, left - done
+            start, rows_left = start + done, rows_left - done
         return pieces
 
     def split_by_episode(self, key: str | None = None) -> list[SampleBatch]:

@@ -79,7 +79,7 @@ def pad_batch_to_sequences_of_same_size(
             batch.zero_padded = True
         return
     lens = batch.get(batch.SEQ_LENS)
-    wanted = [
+    names = [
         name
         for name in (batch if feature_keys is None else feature_keys)
         if name not in states
@@ -97,7 +97,7 @@ def pad_batch_to_sequences_of_same_size(
     longest = max_seq_len if states else max(batch_divisibility_req, 1)
     is_reduced = bool(states) and len(bc.first_array(dict.__getitem__(batch, states[0]))) != steps
     columns, initial, seq_lens = chop_into_sequences(
-        feature_columns=[bc.arrays_of(batch[name]) for name in wanted],
+        feature_columns=[bc.arrays_of(batch[name]) for name in names],
         state_columns=[batch[name] for name in states],
         max_seq_len=longest,
         dynamic_max=False,
@@ -108,7 +108,7 @@ def pad_batch_to_sequences_of_same_size(
         padding=padding,
         **ids,
     )
-    for name, leaves in zip(wanted, columns, strict=True):
+    for name, leaves in zip(names, columns, strict=True):
         each = iter(leaves)
         padded = bc.map_column(lambda _, each=each: next(each), batch[name])
         batch[name] = list(padded) if isinstance(batch[name], list) else padded

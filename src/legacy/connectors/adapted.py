@@ -21,8 +21,8 @@ def acted_space(policy: Any) -> Space[Any]:
     for connector in _named(policy, "action_connectors", "AdaptActionsConnector")[-1:]:
         acted: Space[Any] = connector.action_space
         return acted
-    own: Space[Any] = policy.action_space
-    return own
+    space: Space[Any] = policy.action_space
+    return space
 
 
 def _named(policy: Any, pipeline_name: str, name: str) -> list[Any]:

@@ -42,19 +42,19 @@ class _LambdaAgentConnector(AgentConnector):
 
     def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
         data = ac_data.data
-        made = type(self).fn(LambdaData(data) if isinstance(data, dict) else data)
-        if made is None:
+        result = type(self).fn(LambdaData(data) if isinstance(data, dict) else data)
+        if result is None:
             raise PieceError(
                 f"{type(self).__name__} returned nothing",
                 expected="the changed columns",
                 found="None",
                 hint="end the function with `return data`.",
             )
-        if isinstance(made, LambdaData):
-            made = dict(made)
-        elif isinstance(made, AgentConnectorDataType):
-            made = made.data
-        return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, made)
+        if isinstance(result, LambdaData):
+            result = dict(result)
+        elif isinstance(result, AgentConnectorDataType):
+            result = result.data
+        return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, result)
 
     def to_state(self) -> tuple[str, Any]:
         return type(self).__name__, None
@@ -65,15 +65,15 @@ class _LambdaActionConnector(ActionConnector):
 
     def transform(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
         actions, states, fetches = ac_data.output
-        made = type(self).fn(actions, states, fetches)
-        if not (isinstance(made, tuple) and len(made) == 3):
+        result = type(self).fn(actions, states, fetches)
+        if not (isinstance(result, tuple) and len(result) == 3):
             raise PieceError(
                 f"{type(self).__name__} returned something unusable",
                 expected="(actions, states, fetches)",
-                found=f"a {type(made).__name__}",
+                found=f"a {type(result).__name__}",
                 hint="return the triple, with those parts unchanged that need no change.",
             )
-        return ActionConnectorDataType(ac_data.env_id, ac_data.agent_id, ac_data.input_dict, made)
+        return ActionConnectorDataType(ac_data.env_id, ac_data.agent_id, ac_data.input_dict, result)
 
     def to_state(self) -> tuple[str, Any]:
         return type(self).__name__, None
@@ -125,8 +125,8 @@ def register_lambda_action_connector(
 
 
 def _registered(name: str, fn: Callable[..., Any], base: type[Any]) -> type[Any]:
-    known = registered_class(name)
-    if known is not None and not issubclass(known, base):
+    registered = registered_class(name)
+    if registered is not None and not issubclass(registered, base):
         raise DuplicateNameError(
             f"connector name {name!r} is taken by a connector of another kind.",
             hint="register the function under another name.",

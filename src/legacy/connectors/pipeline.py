@@ -211,17 +211,17 @@ class ConnectorPipeline(Connector):
         return connector
 
     def _position(self, name: str | type) -> int:
-        wanted = name if isinstance(name, str) else name.__name__
+        asked_name = name if isinstance(name, str) else name.__name__
         names = [type(each).__name__ for each in self.connectors]
-        if wanted in names:
-            return names.index(wanted)
-        near = near_names(wanted, names, n=1)
+        if asked_name in names:
+            return names.index(asked_name)
+        near = near_names(asked_name, names, n=1)
         raise PipelineError(
-            f"{type(self).__name__} holds no connector {wanted!r}",
+            f"{type(self).__name__} holds no connector {asked_name!r}",
             expected="one of " + ", ".join(names) if names else "a connector to aim at",
-            found=repr(wanted),
+            found=repr(asked_name),
             hint=f"did you mean {near[0]!r}?" if near else "print the pipeline to see its order.",
-            name=wanted,
+            name=asked_name,
         )
 
 
@@ -417,13 +417,13 @@ def _called(
 ) -> Rows | list[AgentConnectorDataType]:
     """What one connector makes of rows or records."""
     if works_on_all(connector):
-        whole = rows if isinstance(rows, Rows) else Rows.of(rows)
-        if whole is not None and whole.built is None:
-            connector.transform_all(whole)
-            return whole
-    made: list[AgentConnectorDataType]
-    made = connector(rows.as_list() if isinstance(rows, Rows) else rows)
-    return made
+        as_rows = rows if isinstance(rows, Rows) else Rows.of(rows)
+        if as_rows is not None and as_rows.built is None:
+            connector.transform_all(as_rows)
+            return as_rows
+    outputs: list[AgentConnectorDataType]
+    outputs = connector(rows.as_list() if isinstance(rows, Rows) else rows)
+    return outputs
 
 
 def _children(pipeline: str, ctx: ConnectorContext, params: Any) -> list[Connector]:

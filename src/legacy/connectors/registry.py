@@ -63,12 +63,12 @@ def register_connector(name: str, cls: type[Connector]) -> type[Connector]:
         DuplicateNameError: The name stands for another class already.
     """
     _check_is_connector(name, cls)
-    known = _lookup(name)
-    if known is not None and known is not cls and _origin(known) != _origin(cls):
+    registered = _lookup(name)
+    if registered is not None and registered is not cls and _origin(registered) != _origin(cls):
         raise DuplicateNameError(
             f"connector name {name!r} is taken",
             expected="one class for one name",
-            found=f"{'.'.join(_origin(cls))} beside {'.'.join(_origin(known))}",
+            found=f"{'.'.join(_origin(cls))} beside {'.'.join(_origin(registered))}",
             hint="register it under another name.",
             name=name,
         )
@@ -117,10 +117,10 @@ def get_connector(name: Any, ctx: Any, params: Any = None) -> Connector:
     if isinstance(name, str):
         cls = _lookup(name) or find(name, CONNECTOR, ctx.trust)
     if cls is None:
-        known = [*BUILT_INS, *_ADDED]
-        near = near_names(str(name), known, n=1)
+        all_names = [*BUILT_INS, *_ADDED]
+        near = near_names(str(name), all_names, n=1)
         raise UnknownConnectorError(
-            f"no connector named {name!r} among the {len(known)} registered.",
+            f"no connector named {name!r} among the {len(all_names)} registered.",
             hint=(f"did you mean {near[0]!r}? If it is your own, " if near else "")
             + "call register_connector() or register_lambda_agent_connector() first, or pass it: "
             f"{words([str(name)])}.",
@@ -138,7 +138,7 @@ def unknown_connectors(pairs: Any, trust: Trust = NOTHING) -> list[str]:
         pairs: `(name, params)` pairs; anything else in it is passed over.
         trust: The caller's classes.
     """
-    found: dict[str, None] = {}
+    unknown: dict[str, None] = {}
     todo = [pairs]
     while todo:
         for each in todo.pop():
@@ -148,18 +148,18 @@ def unknown_connectors(pairs: Any, trust: Trust = NOTHING) -> list[str]:
             if not isinstance(name, str):
                 continue
             if _lookup(name) is None and find(name, CONNECTOR, trust) is None:
-                found[name] = None
+                unknown[name] = None
             if name.endswith("ConnectorPipeline") and isinstance(params, (list, tuple)):
                 todo.append(params)
-    return list(found)
+    return list(unknown)
 
 
 def _lookup(name: Any) -> type[Connector] | None:
     if name in _ADDED:
         return _ADDED[name]
     if name in BUILT_INS:
-        found: type[Connector] = getattr(import_module(BUILT_INS[name], _LEGACY), name)
-        return found
+        connector: type[Connector] = getattr(import_module(BUILT_INS[name], _LEGACY), name)
+        return connector
     return None
 
 

@@ -118,8 +118,8 @@ class Rows:
             self._batches = {}
         elif name in self._batches:
             return self._batches[name]
-        found = self._batches[name] = stacked(column)
-        return found
+        stack = self._batches[name] = stacked(column)
+        return stack
 
     def set(self, name: str, column: Any) -> None:
         """Let a column be another: a list, or a batch."""
@@ -238,16 +238,16 @@ def stacked(values: list[Any]) -> Nest:
 
 
 def answers_of(
-    slots: Sequence[tuple[Any, Any]], asked: Sequence[Any], output: PolicyOutputType
+    slots: Sequence[tuple[Any, Any]], records: Sequence[Any], output: PolicyOutputType
 ) -> list[ActionConnectorDataType]:
     """What a policy answered for many agents, as one record an agent.
 
     Args:
         slots: The (env_id, agent_id) of each.
-        asked: What the policy was asked with, for each.
+        records: What the policy was asked with, for each.
         output: Actions, states and fetches, a leading batch axis on each leaf.
     """
-    rows = zip(slots, asked, output_rows(output, len(slots)), strict=True)
+    rows = zip(slots, records, output_rows(output, len(slots)), strict=True)
     return [ActionConnectorDataType(*slot, raw, row) for slot, raw, row in rows]
 
 

@@ -71,15 +71,15 @@ class DistributionChoice:
         with torch_needed("a distribution class"):
             from .torch_multi import TORCH_CLASSES
 
-        found = TORCH_CLASSES[self.kind]
+        torch_class = TORCH_CLASSES[self.kind]
         if self.kind == "multi_action":
             return partial(
-                found,
+                torch_class,
                 child_distributions=[child.torch_class() for child in self.children],
                 input_lens=[child.size for child in self.children],
                 action_space=self.space,
             )
-        return partial(found, **self.settings) if self.settings else found
+        return partial(torch_class, **self.settings) if self.settings else torch_class
 
 
 def distribution_for(
@@ -155,21 +155,21 @@ def _custom(
     space: Space[Any],
     model_config: Mapping[str, Any],
     custom: Any,
-    known: Mapping[str, Any],
+    registered: Mapping[str, Any],
 ) -> DistributionChoice:
-    found: Any = (
-        custom if isinstance(custom, type) else {**CUSTOM_DISTRIBUTIONS, **known}.get(custom)
+    chosen: Any = (
+        custom if isinstance(custom, type) else {**CUSTOM_DISTRIBUTIONS, **registered}.get(custom)
     )
-    if found is None:
+    if chosen is None:
         raise UnknownNameError(
             f"the policy acts with the custom action distribution {custom!r}, which is not here.",
             hint=f"pass its class: custom_distributions={{{custom!r}: YourClass}}, or register it.",
             name=custom,
         )
-    if found.__name__ in {"TorchMultiActionDistribution", "MultiActionDistribution"}:
+    if chosen.__name__ in {"TorchMultiActionDistribution", "MultiActionDistribution"}:
         return by_space(space)
-    size = int(found.required_model_output_shape(space, dict(model_config)))
-    return DistributionChoice("custom", size, space, custom=found)
+    size = int(chosen.required_model_output_shape(space, dict(model_config)))
+    return DistributionChoice("custom", size, space, custom=chosen)
 
 
 def choices_only(

@@ -74,9 +74,9 @@ class TorchMultiActionDistribution(TorchDistributionWrapper):
     def logp(self, x: Nest) -> Tensor:
         """Summed log-probabilities; `x` is nested, a flat list, or one array of all columns."""
         if isinstance(x, (np.ndarray, torch.Tensor)):
-            whole = torch.as_tensor(x, device=self.inputs.device)
+            actions = torch.as_tensor(x, device=self.inputs.device)
             leaves = list(
-                torch.split(whole, [_columns(c) for c in self.flat_child_distributions], dim=1)
+                torch.split(actions, [_columns(c) for c in self.flat_child_distributions], dim=1)
             )
         else:
             leaves = [torch.as_tensor(v, device=self.inputs.device) for v in flatten_actions(x)]

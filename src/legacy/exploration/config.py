@@ -150,14 +150,16 @@ def _made(
     constructors = [
         vars(base)["__init__"] for base in kind.__mro__[:-1] if "__init__" in vars(base)
     ]
-    known = {name for made in constructors for name in signature(made).parameters} - _GIVEN
+    parameters = {
+        name for constructor in constructors for name in signature(constructor).parameters
+    } - _GIVEN
     counts = [config.get(k) for k in ("num_env_runners", "num_rollout_workers", "num_workers")]
     return kind(
         space,
         policy_config=config,
         num_workers=next((count for count in counts if isinstance(count, int)), 0),
         worker_index=int(config.get("worker_index") or 0),
-        **{name: value for name, value in settings.items() if name in known},
+        **{name: value for name, value in settings.items() if name in parameters},
     )
 
 

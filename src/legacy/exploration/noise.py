@@ -108,8 +108,8 @@ class OrnsteinUhlenbeckNoise(GaussianNoise):
         super().set_state(state)
         if "ou_state" in state:
             with at("ou_state"):
-                held = real(state["ou_state"]).astype(np.float32)
-                self.ou_state = held.reshape(self.box.shape)
+                noise = real(state["ou_state"]).astype(np.float32)
+                self.ou_state = noise.reshape(self.box.shape)
 
 
 class PerWorkerGaussianNoise(GaussianNoise):

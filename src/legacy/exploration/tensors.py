@@ -56,7 +56,7 @@ def tensor_choice(
     )
 
     def tensor(array: Array) -> torch.Tensor:
-        made = torch.as_tensor(np.asarray(array), device=inputs.device)
-        return made.long() if made.dtype == torch.int32 else made
+        tensor = torch.as_tensor(np.asarray(array), device=inputs.device)
+        return tensor.long() if tensor.dtype == torch.int32 else tensor
 
     return map_actions(tensor, actions), tensor(logp)

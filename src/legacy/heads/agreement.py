@@ -70,19 +70,19 @@ def dense_claims(
         is_q: Whether Q branches take the place of the layer of outputs.
     """
     model = model if isinstance(model, Mapping) else {}
-    said = {**MODEL_DEFAULTS, **model}
+    settings = {**MODEL_DEFAULTS, **model}
     hidden = _found_widths(weights, "_hidden_layers.{}")
-    if said["custom_model"] or not weights or not all(map(_is_dense, weights)):
+    if settings["custom_model"] or not weights or not all(map(_is_dense, weights)):
         return
-    first, post = list(said["fcnet_hiddens"] or ()), list(said["post_fcnet_hiddens"] or ())
-    asked = [*first, *post]
-    ends_hidden = bool(said["no_final_linear"])
-    is_other = hidden[:-1] != asked[:-1] or len(hidden) != len(asked)
-    if is_other or (not ends_hidden and hidden != asked):
+    first, post = list(settings["fcnet_hiddens"] or ()), list(settings["post_fcnet_hiddens"] or ())
+    units = [*first, *post]
+    ends_hidden = bool(settings["no_final_linear"])
+    is_other = hidden[:-1] != units[:-1] or len(hidden) != len(units)
+    if is_other or (not ends_hidden and hidden != units):
         names = "fcnet_hiddens" + (f" and post_fcnet_hiddens={post}" if post else "")
         yield Claim(
             f"{where}: {names.replace('fcnet_hiddens', f'fcnet_hiddens={first}', 1)}",
-            f"layers of {asked} units",
+            f"layers of {units} units",
             f"weights of layers of {hidden} units",
         )
     if ends_hidden and not is_q and any(name.startswith("_logits.") for name in weights):
@@ -90,24 +90,24 @@ def dense_claims(
             f"{where}: no_final_linear=True", "no layer of outputs", presence("_logits.", weights)
         )
     cells = _rows(weights.get("lstm.weight_ih_l0"))
-    if bool(said["use_lstm"]) != (cells is not None):
+    if bool(settings["use_lstm"]) != (cells is not None):
         yield Claim(
-            f"{where}: use_lstm={said['use_lstm']}",
-            "an LSTM" if said["use_lstm"] else "no LSTM",
+            f"{where}: use_lstm={settings['use_lstm']}",
+            "an LSTM" if settings["use_lstm"] else "no LSTM",
             presence("lstm.", weights),
         )
-    elif cells is not None and cells != 4 * int(said["lstm_cell_size"]):
+    elif cells is not None and cells != 4 * int(settings["lstm_cell_size"]):
         yield Claim(
-            f"{where}: lstm_cell_size={said['lstm_cell_size']}",
-            f"lstm.weight_ih_l0 with {4 * int(said['lstm_cell_size'])} rows",
+            f"{where}: lstm_cell_size={settings['lstm_cell_size']}",
+            f"lstm.weight_ih_l0 with {4 * int(settings['lstm_cell_size'])} rows",
             f"{cells} rows",
         )
     for key, prefix in (("use_attention", "gtrxl."), ("free_log_std", "_append_free_log_std.")):
         has = any(name.startswith(prefix) for name in weights)
-        if bool(said[key]) != has:
+        if bool(settings[key]) != has:
             yield Claim(
-                f"{where}: {key}={said[key]}",
-                f"{'' if said[key] else 'no '}weights of it",
+                f"{where}: {key}={settings[key]}",
+                f"{'' if settings[key] else 'no '}weights of it",
                 presence(prefix, weights),
             )
     separate = any(name.startswith("_value_branch_separate.") for name in weights)
@@ -122,11 +122,11 @@ def twin_claims(
 ) -> Iterator[Claim]:
     """Claims about the number of Q networks, whose weights have these prefixes."""
     has_first, has_twin = (any(n.startswith(p) for n in weights) for p in (first, twin))
-    said = config.get("twin_q")
-    if said is not None and has_first and bool(said) != has_twin:
+    setting = config.get("twin_q")
+    if setting is not None and has_first and bool(setting) != has_twin:
         yield Claim(
-            f"twin_q={said}",
-            "two Q networks" if said else "one Q network",
+            f"twin_q={setting}",
+            "two Q networks" if setting else "one Q network",
             presence(twin, weights),
         )
 
@@ -135,12 +135,12 @@ def width_claims(
     config: Mapping[str, Any], weights: Mapping[str, Any], key: str, pattern: str
 ) -> Iterator[Claim]:
     """Claims about the layers that a setting lists, whose names follow a pattern."""
-    found = _found_widths(weights, pattern)
-    if key in config and list(config[key] or ()) != found:
+    widths = _found_widths(weights, pattern)
+    if key in config and list(config[key] or ()) != widths:
         yield Claim(
             f"{key}={config[key]}",
             f"layers of {list(config[key] or ())} units",
-            f"weights of layers of {found} units",
+            f"weights of layers of {widths} units",
         )
 
 
@@ -149,10 +149,10 @@ def _is_dense(name: str) -> bool:
 
 
 def _found_widths(weights: Mapping[str, Any], pattern: str) -> list[int]:
-    found: list[int] = []
-    while (width := found_width(weights, pattern.format(len(found)))) is not None:
-        found.append(width)
-    return found
+    widths: list[int] = []
+    while (width := found_width(weights, pattern.format(len(widths)))) is not None:
+        widths.append(width)
+    return widths
 
 
 def found_width(weights: Mapping[str, Any], name: str) -> int | None:

@@ -43,10 +43,10 @@ def algorithm_named(name: Any) -> str:
         if shorter in ("", bare):
             break
         bare = shorter
-    known = dict.fromkeys(_SPELLINGS.values())
+    names = dict.fromkeys(_SPELLINGS.values())
     near = near_names(bare, _SPELLINGS, n=1, cutoff=0.5)
     raise UnknownNameError(
         f"no algorithm of the old stack is called {class_name(name)[:LONGEST_NAME]!r}.",
-        hint=f"did you mean {_SPELLINGS[near[0]]!r}?" if near else f"known: {', '.join(known)}.",
+        hint=f"did you mean {_SPELLINGS[near[0]]!r}?" if near else f"known: {', '.join(names)}.",
         name=class_name(name),
     )

@@ -125,17 +125,17 @@ def build_array_head(
     name, settings = algorithm_named(algorithm), config.get("model") or {}
     if settings.get("custom_action_dist") or not isinstance(weights, Mapping):
         return None
-    own = family(name)
-    distribution = own.distribution(action_space, name, config)
+    of_algorithm = family(name)
+    distribution = of_algorithm.distribution(action_space, name, config)
     plan = Blueprint(name, obs_space, action_space, config, distribution)
     described = network_in(config)
     if described is not None:
         return _of_description(plan, described, weights)
-    if own.network is None or settings.get("custom_model") or has_learned_swish(weights):
+    if of_algorithm.network is None or settings.get("custom_model") or has_learned_swish(weights):
         return None
     try:
         shapes = {name: _shape(value) for name, value in weights.items()}
-        return head_of(plan, own.network(plan, shapes), weights)
+        return head_of(plan, of_algorithm.network(plan, shapes), weights)
     except ConfigError:
         return None
 
@@ -186,14 +186,14 @@ def _forward(
 
     def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
         sequences = None if seq_lens is None else len(seq_lens)
-        seen = columns if see is None else see(columns)
-        found, value, after = network.compute(seen, state, sequences)
+        inputs = columns if see is None else see(columns)
+        outputs, value, after = network.compute(inputs, state, sequences)
         if is_time_major and after and sequences:
-            found = _time_first(found, sequences)
+            outputs = _time_first(outputs, sequences)
             value = None if value is None else _time_first(value, sequences)
         if value is not None:
-            return ArrayOutputs(found, after, {"vf_preds": value})
-        return ArrayOutputs(found, after, {"q_values": found} if is_q else {})
+            return ArrayOutputs(outputs, after, {"vf_preds": value})
+        return ArrayOutputs(outputs, after, {"q_values": outputs} if is_q else {})
 
     return forward
 
@@ -202,10 +202,10 @@ def _of_rows(is_q: bool, from_rows: Callable[[Any], tuple[Any, Any]]) -> Forward
     """The pass of a network that sees nothing but rows of observations, without a detour."""
 
     def forward(columns: Columns, state: Sequence[Array], seq_lens: Any) -> ArrayOutputs:
-        found, value = from_rows(np.asarray(columns["obs"], np.float32))
+        outputs, value = from_rows(np.asarray(columns["obs"], np.float32))
         if value is not None:
-            return ArrayOutputs(found, [], {"vf_preds": value})
-        return ArrayOutputs(found, [], {"q_values": found} if is_q else {})
+            return ArrayOutputs(outputs, [], {"vf_preds": value})
+        return ArrayOutputs(outputs, [], {"q_values": outputs} if is_q else {})
 
     return forward
 
@@ -220,12 +220,12 @@ def _with_actions(space: Space[Any], names: Sequence[str]) -> Callable[[Columns]
     sees_actions, sees_rewards = (f"prev_{what}" in names for what in ("actions", "rewards"))
 
     def see(columns: Columns) -> Columns:
-        seen = {"obs": columns["obs"]}
+        inputs = {"obs": columns["obs"]}
         if sees_actions:
-            seen["prev_actions"] = encode(columns["prev_actions"])
+            inputs["prev_actions"] = encode(columns["prev_actions"])
         if sees_rewards:
-            seen["prev_rewards"] = np.asarray(columns["prev_rewards"], np.float32).reshape(-1, 1)
-        return seen
+            inputs["prev_rewards"] = np.asarray(columns["prev_rewards"], np.float32).reshape(-1, 1)
+        return inputs
 
     return see
 
@@ -238,5 +238,5 @@ def _as_arrays(columns: Columns) -> Columns:
 
 def _time_first(rows: Array, sequences: int) -> Array:
     """Rows of sequences as rows of steps."""
-    found: Array = rows.reshape(sequences, -1, *rows.shape[1:]).swapaxes(0, 1).reshape(rows.shape)
-    return found
+    by_time: Array = rows.reshape(sequences, -1, *rows.shape[1:]).swapaxes(0, 1).reshape(rows.shape)
+    return by_time

@@ -36,29 +36,31 @@ def built_head(
     Raises:
         WeightsError: The settings ask for another network; setting and weight are named.
     """
-    given = (algorithm, obs_space, action_space, config)
+    described = (algorithm, obs_space, action_space, config)
     if weights is None:
-        return build_head(*given, **options)
+        return build_head(*described, **options)
     size = sum(np.size(weight) * 4 for weight in weights.values())
     try:
         with WeightRoom(size, len(weights), "the policy's network"):
-            return build_head(*given, weights=weights, **options)
+            return build_head(*described, weights=weights, **options)
     except BeyondWeightsError as error:
-        misfit = _misfit(given, weights, options)
+        misfit = _misfit(described, weights, options)
         if misfit is None:
             raise
         raise misfit from error
 
 
 def _misfit(
-    given: tuple[Any, ...], weights: Mapping[str, Any], options: Mapping[str, Any]
+    described: tuple[Any, ...], weights: Mapping[str, Any], options: Mapping[str, Any]
 ) -> WeightsError | None:
     if options.get("custom_models"):  # They may not do without real tensors.
         return None
     try:
-        own = asked_shapes(lambda: build_head(*given, **options).model)
+        expected_shapes = asked_shapes(lambda: build_head(*described, **options).model)
     except (RlconnectError, RuntimeError, NotImplementedError):
         return None  # What led here is told instead.
-    config = given[3]
-    held = {name: np.shape(weight) for name, weight in weights.items()}
-    return shape_misfit(own, held, "the policy", {**config, **(config.get("model") or {})})
+    config = described[3]
+    saved_shapes = {name: np.shape(weight) for name, weight in weights.items()}
+    return shape_misfit(
+        expected_shapes, saved_shapes, "the policy", {**config, **(config.get("model") or {})}
+    )

@@ -58,8 +58,8 @@ def _head(plan: Blueprint) -> PolicyHead:
 
 
 def _network(plan: Blueprint, shapes: Shapes) -> Network:
-    own = ("policy_model.", "q_model.", "twin_q_model.")
-    if any("LayerNorm" in key or not key.startswith(own) for key in shapes):
+    prefixes = ("policy_model.", "q_model.", "twin_q_model.")
+    if any("LayerNorm" in key or not key.startswith(prefixes) for key in shapes):
         raise ConfigError("this network runs in torch only: it has norms or layers below.")
     act = described_activation(plan.config.get("actor_hidden_activation", "relu"))
     layers = dense_layers(shapes, "policy_model.action_{}", "obs", act)

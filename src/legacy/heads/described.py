@@ -42,8 +42,8 @@ class Observed:
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of all that may be seen, by name."""
-        known = {name: part.shape for name, part in self.parts.items()}
-        return {**known, "prev_actions": (self.action_width,), "prev_rewards": (1,)}
+        by_part = {name: part.shape for name, part in self.parts.items()}
+        return {**by_part, "prev_actions": (self.action_width,), "prev_rewards": (1,)}
 
     def of(self, columns: Mapping[str, Any], names: Any, encode: Callable[[Any], Any]) -> Any:
         """What a network sees, by name.
@@ -56,12 +56,12 @@ class Observed:
         obs = columns["obs"]
         if isinstance(obs, (Mapping, list, tuple)) or self.is_raw:
             obs = whole_vector(obs, self.space)
-        found = split_vector(obs.reshape(obs.shape[0], -1), self.parts, names)
+        inputs = split_vector(obs.reshape(obs.shape[0], -1), self.parts, names)
         if "prev_actions" in names:
-            found["prev_actions"] = encode(columns["prev_actions"])
+            inputs["prev_actions"] = encode(columns["prev_actions"])
         if "prev_rewards" in names:
-            found["prev_rewards"] = columns["prev_rewards"].reshape(-1, 1)
-        return found
+            inputs["prev_rewards"] = columns["prev_rewards"].reshape(-1, 1)
+        return inputs
 
 
 def bound_to(
@@ -86,10 +86,10 @@ def bound_to(
 
 def described_views(network: Network, action_space: Space[Any]) -> dict[str, Any]:
     """What a described network asks to see beside the observation."""
-    asked = network.inputs
-    found: dict[str, Any] = {}
-    if "prev_actions" in asked:
-        found["prev_actions"] = {"data_col": "actions", "shift": -1, "space": action_space}
-    if "prev_rewards" in asked:
-        found["prev_rewards"] = {"data_col": "rewards", "shift": -1}
-    return found
+    inputs = network.inputs
+    views: dict[str, Any] = {}
+    if "prev_actions" in inputs:
+        views["prev_actions"] = {"data_col": "actions", "shift": -1, "space": action_space}
+    if "prev_rewards" in inputs:
+        views["prev_rewards"] = {"data_col": "rewards", "shift": -1}
+    return views

@@ -55,15 +55,15 @@ class DescribedModel(LegacyModel):
         self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
     ) -> ModelOutput:
         """Outputs, or values of all actions, and the next state."""
-        seen = self.observed.of(
+        inputs = self.observed.of(
             input_dict,
             set(self.network.inputs),
             lambda actions: encode_actions(actions, self.action_space),
         )
-        outputs, after = self._net(seen, state, None if seq_lens is None else seq_lens.shape[0])
+        outputs, after = self._net(inputs, state, None if seq_lens is None else seq_lens.shape[0])
         self._value = outputs.get("value")
-        found: Tensor = outputs["q" if "q" in outputs else "logits"]
-        return found, after
+        acts_by: Tensor = outputs["q" if "q" in outputs else "logits"]
+        return acts_by, after
 
     def value_function(self) -> Tensor:
         """The values `(B,)` of the last forward pass."""

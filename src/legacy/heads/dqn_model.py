@@ -63,14 +63,14 @@ class DQNTorchModel(LegacyModel):
         has_outputs = bool(use_noisy or q_hiddens)
 
         def branch(letter: str, outputs: int, has_outputs: bool) -> nn.Sequential:
-            made = nn.Sequential()
+            layers = nn.Sequential()
             for i, (width, units) in enumerate(pairwise(widths)):
-                made.add_module(f"dueling_{letter}_{i}", layer(width, units, dueling_activation))
+                layers.add_module(f"dueling_{letter}_{i}", layer(width, units, dueling_activation))
                 if add_layer_norm and not use_noisy:
-                    made.add_module(f"LayerNorm_{letter}_{i}", nn.LayerNorm(units))
+                    layers.add_module(f"LayerNorm_{letter}_{i}", nn.LayerNorm(units))
             if has_outputs:
-                made.add_module(letter, layer(widths[-1], outputs, None))
-            return made
+                layers.add_module(letter, layer(widths[-1], outputs, None))
+            return layers
 
         # Nothing reads the trunk's value output, and TensorFlow policies save none that fits.
         self.unused_weights = (*super().unused_weights, "_value_branch")
@@ -108,11 +108,11 @@ class DQNTorchModel(LegacyModel):
             return scores
         value = self.get_state_value(model_out)
         if self.num_atoms == 1:
-            found: Tensor = dueling_q(scores, value)
-            return found
+            values: Tensor = dueling_q(scores, value)
+            return values
         atoms, logits = rest[:2]
-        found = expected_return(dueling_logits(logits, value), atoms)
-        return found
+        values = expected_return(dueling_logits(logits, value), atoms)
+        return values
 
 
 class DQNHead(PolicyHead):

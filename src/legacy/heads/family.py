@@ -122,8 +122,8 @@ def family(algorithm: str) -> Family:
         MissingExtraError: It acts with torch alone, which is not installed.
     """
     with torch_needed(f"the network of this {algorithm} policy"):
-        found: Family = import_module(f".{family_of(algorithm)}", __package__).FAMILY
-    return found
+        of_algorithm: Family = import_module(f".{family_of(algorithm)}", __package__).FAMILY
+    return of_algorithm
 
 
 def check_agreement(algorithm: str, config: Settings, weights: Settings, action_space: Any) -> None:

@@ -77,8 +77,8 @@ class PolicyHead:
 
     def get_initial_state(self) -> list[Any]:
         """The state at an episode's start, without batch dimension; empty if stateless."""
-        found: list[Any] = self.model.get_initial_state()
-        return found
+        states: list[Any] = self.model.get_initial_state()
+        return states
 
     def load_weights(self, weights: Any) -> None:
         """Put saved weights into the network; every name and shape must fit."""

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 def network_in(config: Mapping[str, Any]) -> Network | None:
     """The described network of a policy, from its config; None of another policy."""
     model = config.get("model")
-    held = model.get(NETWORK) if isinstance(model, Mapping) else None
-    if held is None:
+    setting = model.get(NETWORK) if isinstance(model, Mapping) else None
+    if setting is None:
         return None
     from ...core.nets.description import network_of
 
-    return network_of(held)
+    return network_of(setting)
 
 
 def with_network(config: Mapping[str, Any], network: Network) -> dict[str, Any]:
@@ -34,17 +34,19 @@ def with_network(config: Mapping[str, Any], network: Network) -> dict[str, Any]:
     return {**config, "model": {**settings, NETWORK: network.as_data()}}
 
 
-def described_networks(policies: Mapping[str, PolicyRecord], given: Any) -> Mapping[str, Network]:
+def described_networks(
+    policies: Mapping[str, PolicyRecord], description: Any
+) -> Mapping[str, Network]:
     """The networks that a caller gives for the policies of a checkpoint, by id.
 
     One description for a checkpoint of several policies is for those with a model of their
     author's, or for all where none has one.
     """
-    if given is None:
+    if description is None:
         return {}
     from ...core.nets.files import networks_of
 
     custom = [name for name, record in policies.items() if record.custom_model]
-    found = networks_of(given, policies)
-    is_for_all = len({id(network) for network in found.values()}) == 1 and len(found) > 1
-    return {name: found[name] for name in custom} if is_for_all and custom else found
+    networks = networks_of(description, policies)
+    is_for_all = len({id(network) for network in networks.values()}) == 1 and len(networks) > 1
+    return {name: networks[name] for name in custom} if is_for_all and custom else networks

@@ -52,9 +52,9 @@ def net_config(config: Mapping[str, Any], spelling: str, older: str) -> Mapping[
     shared = config.get("model") or {}
     if isinstance(config.get(spelling), Mapping):
         return {**shared, **config[spelling]}
-    own = config.get(older)
-    held = own if isinstance(own, Mapping) else {}
-    return {**shared, **_NET, **{_OLDEST.get(key, key): value for key, value in held.items()}}
+    older_settings = config.get(older)
+    changes = older_settings if isinstance(older_settings, Mapping) else {}
+    return {**shared, **_NET, **{_OLDEST.get(key, key): value for key, value in changes.items()}}
 
 
 def _head(plan: Blueprint) -> PolicyHead:
@@ -103,18 +103,18 @@ def _layers(plan: Blueprint, named: bool) -> list[Layer]:
     config, obs_space, action_space = plan.config, plan.obs_space, plan.action_space
     policy = complete(net_config(config, *_POLICY))
     q_net = complete(net_config(config, *_Q))
-    seen, q_outputs = obs_space, 1
+    q_space, q_outputs = obs_space, 1
     original = getattr(obs_space, "original_space", obs_space)
     if isinstance(action_space, Discrete):
         q_outputs = int(action_space.n)
     elif not (isinstance(original, Box) and len(original.shape) == 1):
-        seen = Tuple([original, action_space])
-    for space, settings in ((obs_space, policy), (seen, q_net)):
+        q_space = Tuple([original, action_space])
+    for space, settings in ((obs_space, policy), (q_space, q_net)):
         no_lower_value(space, settings)
     outputs = _distribution(action_space, plan.algorithm, config).size
     layers = network(obs_space, outputs, policy, "action_model.", named=named)
     for name in ("q_net.", "twin_q_net.")[: 2 if config.get("twin_q", True) else 1]:
-        layers += network(seen, q_outputs, q_net, name, named=named)
+        layers += network(q_space, q_outputs, q_net, name, named=named)
     return [*layers, Layer("scalar", "log_alpha", "log_alpha")]
 
 

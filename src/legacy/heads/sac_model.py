@@ -75,9 +75,9 @@ class SACTorchModel(LegacyModel):
         target = self._target_entropy(target_entropy)
         self.target_entropy = nn.Parameter(torch.tensor([target]), requires_grad=False)
 
-    def _target_entropy(self, wanted: float | str | None) -> float:
-        if wanted is not None and not isinstance(wanted, str):
-            return float(wanted)
+    def _target_entropy(self, setting: float | str | None) -> float:
+        if setting is not None and not isinstance(setting, str):
+            return float(setting)
         return 0.98 * math.log(self.action_dim) if self.discrete else -float(self.action_dim)
 
     def build_policy_model(
@@ -92,18 +92,18 @@ class SACTorchModel(LegacyModel):
         """One Q net; a subclass may build another."""
         self.concat_obs_and_actions = False
         original = getattr(obs_space, "original_space", obs_space)
-        seen: Space[Any] = obs_space
+        q_space: Space[Any] = obs_space
         if not self.discrete and isinstance(original, Box) and len(original.shape) == 1:
             width = original.shape[0] + action_space.shape[0]
-            seen = Box(float("-inf"), float("inf"), shape=(width,))
+            q_space = Box(float("-inf"), float("inf"), shape=(width,))
             self.concat_obs_and_actions = True
         elif not self.discrete:
-            seen = gym.spaces.Tuple([original, action_space])
-        return self._net(seen, num_outputs, q_model_config, name)
+            q_space = gym.spaces.Tuple([original, action_space])
+        return self._net(q_space, num_outputs, q_model_config, name)
 
-    def _net(self, seen: Any, num_outputs: int, model_config: Mapping[str, Any], name: str) -> Any:
+    def _net(self, space: Any, num_outputs: int, model_config: Mapping[str, Any], name: str) -> Any:
         return build_model(
-            seen,
+            space,
             self.action_space,
             num_outputs,
             model_config,
@@ -134,8 +134,8 @@ class SACTorchModel(LegacyModel):
         columns = dict(model_out) if has_columns else {"obs": model_out}
         if isinstance(self.action_model.obs_space, Box):
             columns["obs"] = _joined(columns["obs"])
-        found: tuple[Tensor, list[Tensor]] = self.action_model(columns, state_in or [], seq_lens)
-        return found
+        outputs: tuple[Tensor, list[Tensor]] = self.action_model(columns, state_in or [], seq_lens)
+        return outputs
 
     def get_q_values(
         self, model_out: Any, actions: Tensor | None = None
@@ -153,8 +153,8 @@ class SACTorchModel(LegacyModel):
         obs = _joined(model_out) if isinstance(net.obs_space, Box) else model_out
         if actions is not None:
             obs = torch.cat([obs, actions], -1) if self.concat_obs_and_actions else (obs, actions)
-        found: tuple[Tensor, list[Tensor]] = net({"obs": obs}, [], None)
-        return found
+        outputs: tuple[Tensor, list[Tensor]] = net({"obs": obs}, [], None)
+        return outputs
 
 
 class SACHead(PolicyHead):
@@ -168,11 +168,11 @@ class SACHead(PolicyHead):
         self, input_dict: Mapping[str, Any], state: list[Tensor], seq_lens: Tensor | None
     ) -> PolicyOutputs:
         """Run the policy net on a batch."""
-        own = len(self.model.action_model.get_initial_state())
+        state_count = len(self.model.action_model.get_initial_state())
         dist_inputs, state_out = self.model.get_action_model_outputs(
-            dict(input_dict), state[:own], seq_lens
+            dict(input_dict), state[:state_count], seq_lens
         )
-        return PolicyOutputs(dist_inputs, self.dist_class, [*state_out, *state[own:]], {})
+        return PolicyOutputs(dist_inputs, self.dist_class, [*state_out, *state[state_count:]], {})
 
     def get_initial_state(self) -> list[Any]:
         """The states of policy net and Q nets at an episode's start."""

@@ -60,37 +60,37 @@ def tf_to_torch_names(
         >>> named["_logits._model.0.weight"].shape
         (2, 4)
     """
-    own = family(algorithm) if family_of(algorithm) else None
-    found: Found
+    of_algorithm = family(algorithm) if family_of(algorithm) else None
+    arrays: Found
     named_layers = isinstance(weights, Mapping)
     if isinstance(weights, Mapping):
-        found = [(name.removesuffix(":0"), np.asarray(w)) for name, w in weights.items()]
-        if own is not None and own.tf is not None:
-            found = own.tf.renamed(found)
-        config = _with_value_net(config, found)
+        arrays = [(name.removesuffix(":0"), np.asarray(w)) for name, w in weights.items()]
+        if of_algorithm is not None and of_algorithm.tf is not None:
+            arrays = of_algorithm.tf.renamed(arrays)
+        config = _with_value_net(config, arrays)
     else:
-        found = [(str(position), np.asarray(w)) for position, w in enumerate(weights)]
+        arrays = [(str(position), np.asarray(w)) for position, w in enumerate(weights)]
     try:
-        if own is None or own.tf is None:
+        if of_algorithm is None or of_algorithm.tf is None:
             raise ConfigError(f"the networks of {algorithm} are not described.")
-        drawn = own.distribution(action_space, algorithm, config)
+        drawn = of_algorithm.distribution(action_space, algorithm, config)
         plan = Blueprint(algorithm, observation_space, action_space, config, drawn)
-        layers = own.tf.layers(plan, named_layers)
+        layers = of_algorithm.tf.layers(plan, named_layers)
     except ConfigError as error:
-        raise _refused(error, algorithm, found) from error
+        raise _refused(error, algorithm, arrays) from error
     named: dict[str, Array] = {}
     pick = _by_name if named_layers else _by_position
-    for layer, part, array in pick(found, layers):
+    for layer, part, array in pick(arrays, layers):
         axes = part.axes if part.axes is not None else array.ndim
         if array.ndim != axes or (axes and layer.width and array.shape[-1] != layer.width):
             outputs = f"{layer.width} outputs" if layer.width else "another number of axes"
             what = (
                 f"{layer.saved}{part.saved} has shape {array.shape} where {outputs} were expected"
             )
-            raise _misfit(what, found)
+            raise _misfit(what, arrays)
         if layer.torch:
             named |= {f"{layer.torch}{name}": form(array) for name, form in part.torch}
-    return {**named, **own.tf.constants(action_space)}
+    return {**named, **of_algorithm.tf.constants(action_space)}
 
 
 def _with_value_net(config: Mapping[str, Any], arrays: Found) -> Mapping[str, Any]:

@@ -36,8 +36,8 @@ class TorchSource(DistributionSource):
     ) -> None:
         self.rng = rng
         self.device = next((p.device for p in model.parameters()), torch.device("cpu"))
-        given = torch.from_numpy(np.array(inputs)).to(self.device)
-        super().__init__(dist_class(given, model), inputs)
+        tensor = torch.from_numpy(np.array(inputs)).to(self.device)
+        super().__init__(dist_class(tensor, model), inputs)
 
     @override
     def sample(self) -> Choice:
@@ -52,5 +52,5 @@ class TorchSource(DistributionSource):
     def logp(self, actions: Any) -> Array:
         """The log-probabilities of given actions."""
         with torch.no_grad():
-            given = map_actions(lambda leaf: torch.as_tensor(leaf, device=self.device), actions)
-            return as_array(self.dist.logp(given))
+            tensors = map_actions(lambda leaf: torch.as_tensor(leaf, device=self.device), actions)
+            return as_array(self.dist.logp(tensors))

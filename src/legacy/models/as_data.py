@@ -77,12 +77,12 @@ def trunk(shapes: Shapes, model_config: Mapping[str, Any], prefix: str = "") -> 
         ConfigError: It is of another kind, which only torch runs.
     """
     config = with_defaults(model_config)
-    own = {
+    rest_shapes = {
         name.removeprefix(prefix): shape
         for name, shape in shapes.items()
         if name.startswith(prefix)
     }
-    refuse_others(own, ("_hidden_layers.", "_logits.", "_value_branch"))
+    refuse_others(rest_shapes, ("_hidden_layers.", "_logits.", "_value_branch"))
     if config["custom_model"] or config["free_log_std"]:
         raise ConfigError("this network runs in torch only: it is custom or has free deviations.")
     layers = dense_layers(shapes, f"{prefix}_hidden_layers.{{}}", "obs", _activation(config))
@@ -140,13 +140,13 @@ def acting(layers: Sequence[Layer], shapes: Shapes, acts_by: str) -> Network:
     if not layers:
         raise ConfigError("this network runs in torch only: it has no layers.")
     names = [name for layer in layers for name in layer.weights.values()]
-    own = {name: shapes[name] for name in names if name in shapes}
-    return Network(tuple(layers), {acts_by: layers[-1].name}, shapes=own)
+    own_shapes = {name: shapes[name] for name in names if name in shapes}
+    return Network(tuple(layers), {acts_by: layers[-1].name}, shapes=own_shapes)
 
 
-def refuse_others(shapes: Shapes, known: tuple[str, ...]) -> None:
+def refuse_others(shapes: Shapes, prefixes: tuple[str, ...]) -> None:
     """Leave a network to torch that has weights of other names, or images."""
-    foreign = [name for name in shapes if not name.startswith(known)]
+    foreign = [name for name in shapes if not name.startswith(prefixes)]
     if foreign or max(map(len, shapes.values()), default=0) > 2:
         raise ConfigError(f"this network runs in torch only: it has {foreign[:3] or 'images'}.")
 
@@ -198,8 +198,8 @@ def _mlp(shapes: Shapes, place: str, source: str, act: str, last: str = "linear"
     there = list(takewhile(lambda name: f"{name}.weight" in shapes, names))
     layers: list[Layer] = []
     for name in there:
-        own = last if name == there[-1] else act
-        layers.append(dense_layer(shapes, name, end_of(layers, source), own))
+        activation = last if name == there[-1] else act
+        layers.append(dense_layer(shapes, name, end_of(layers, source), activation))
     return layers
 
 

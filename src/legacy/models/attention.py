@@ -183,8 +183,12 @@ class AttentionWrapper(TorchModelV2):
         self.num_outputs = num_outputs
         self._logits_branch = SlimFC(self.attention_dim, num_outputs)
         self._value_branch = SlimFC(self.attention_dim, 1)
-        own = {"obs": self.view_requirements["obs"]}
-        self.view_requirements = {**self.view_requirements, **self.gtrxl.view_requirements, **own}
+        observation = {"obs": self.view_requirements["obs"]}
+        self.view_requirements = {
+            **self.view_requirements,
+            **self.gtrxl.view_requirements,
+            **observation,
+        }
         self.view_requirements.update(
             _previous_views(action_space, self.use_n_prev_actions, self.use_n_prev_rewards)
         )

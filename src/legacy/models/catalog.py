@@ -121,14 +121,14 @@ def _mixed(front: type | None, trunk: type) -> type:
     return type(f"{trunk.__name__}_as_{front.__name__}", (front, trunk), {})
 
 
-def _custom(wanted: Any, supplied: Mapping[str, ModelFactory]) -> ModelFactory:
-    label = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", repr(wanted))
+def _custom(model: Any, supplied: Mapping[str, ModelFactory]) -> ModelFactory:
+    label = model if isinstance(model, str) else getattr(model, "__name__", repr(model))
     supplied = {**CUSTOM_MODELS, **supplied}
     for key in (label, label.rsplit(".", 1)[-1]):
         if key in supplied:
             return supplied[key]
-    if isinstance(wanted, type) and issubclass(wanted, TorchModelV2):
-        return wanted
+    if isinstance(model, type) and issubclass(model, TorchModelV2):
+        return model
     near = near_names(label, supplied, n=1)
     raise ConfigError(
         f"the model {label!r} is the author's own class, which a checkpoint does not hold.",

@@ -23,10 +23,10 @@ _VALUE: Final = "value_module.V._model.0.weight"
 
 def has_keras_layers(names: Iterable[str]) -> bool:
     """Whether weights of these names are those of a network that differs."""
-    held = set(names)
-    if _VALUE in held and not any(name.startswith("advantage_module.") for name in held):
+    all_names = set(names)
+    if _VALUE in all_names and not any(name.startswith("advantage_module.") for name in all_names):
         return True
-    return any(name.endswith(_BIASED) or name.startswith(_POST) for name in held)
+    return any(name.endswith(_BIASED) or name.startswith(_POST) for name in all_names)
 
 
 def with_keras_layers(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -79,10 +79,10 @@ def activation(name: str | Callable[[], nn.Module] | None) -> Callable[[], nn.Mo
         return None
     if lower in _ACTIVATIONS:
         return _ACTIVATIONS[lower]
-    found = getattr(nn.modules.activation, name, None) if isinstance(name, str) else None
+    torch_class = getattr(nn.modules.activation, name, None) if isinstance(name, str) else None
     # That module's namespace holds more than activations: only what is defined there counts.
-    if getattr(found, "__module__", "") == nn.modules.activation.__name__:
-        make: Callable[[], nn.Module] | None = found
+    if getattr(torch_class, "__module__", "") == nn.modules.activation.__name__:
+        make: Callable[[], nn.Module] | None = torch_class
         return make
     raise ConfigError(
         "unknown activation",

@@ -56,22 +56,22 @@ class PlainModule(LegacyModel):
             outputs, after = self._module(input_dict, state, seq_lens)
             self._value = torch.full((len(outputs),), torch.nan)
             return outputs, list(after)
-        found = self._module(input_dict["obs"])
-        outputs, value = found if isinstance(found, tuple) else (found, None)
+        result = self._module(input_dict["obs"])
+        outputs, value = result if isinstance(result, tuple) else (result, None)
         blank = torch.full((len(outputs),), torch.nan, device=outputs.device)
         self._value = blank if value is None else value.reshape(-1)
         return outputs, []
 
     def value_function(self) -> Tensor:
         """The module's values of the last forward pass, NaN where it gives none."""
-        own = getattr(self._module, "value_function", None)
-        found: Any = self._value if own is None else own()
-        return found  # type: ignore[no-any-return]  # the module's business
+        value_fn = getattr(self._module, "value_function", None)
+        value: Any = self._value if value_fn is None else value_fn()
+        return value  # type: ignore[no-any-return]  # the module's business
 
     def get_initial_state(self) -> list[Any]:
         """The module's states at an episode's start."""
-        own = getattr(self._module, "get_initial_state", None)
-        return [] if own is None else list(own())
+        initial = getattr(self._module, "get_initial_state", None)
+        return [] if initial is None else list(initial())
 
     def train(self, mode: bool = True) -> PlainModule:
         """Switch the module as well as its parts."""
@@ -81,29 +81,33 @@ class PlainModule(LegacyModel):
 
 
 def model_of(
-    factory: Callable[..., Any], given: tuple[Any, ...], settings: Mapping[str, Any]
+    factory: Callable[..., Any], arguments: tuple[Any, ...], settings: Mapping[str, Any]
 ) -> Any:
     """What a user's factory makes, as a network of the old stack.
 
     Args:
         factory: Called like a model class, or without arguments if it takes none.
-        given: Spaces, width, settings and name, as every model is built from.
+        arguments: Spaces, width, settings and name, as every model is built from.
         settings: The `custom_model_config`.
 
     Raises:
         ConfigError: It made no torch module.
     """
-    made = factory(*given, **settings) if _accepts(factory, *given) else _called(factory, settings)
-    if isinstance(made, TorchModelV2):
-        return made
-    if not isinstance(made, nn.Module):
+    model = (
+        factory(*arguments, **settings)
+        if _accepts(factory, *arguments)
+        else _called(factory, settings)
+    )
+    if isinstance(model, TorchModelV2):
+        return model
+    if not isinstance(model, nn.Module):
         name = getattr(factory, "__name__", repr(factory))
         raise ConfigError(
             f"the custom model {name!r} made no network",
             expected="a TorchModelV2 or any torch.nn.Module",
-            found=f"a {type(made).__name__}",
+            found=f"a {type(model).__name__}",
         )
-    return PlainModule(made, *given)
+    return PlainModule(model, *arguments)
 
 
 def _called(factory: Callable[..., Any], settings: Mapping[str, Any]) -> Any:

@@ -67,14 +67,14 @@ class RLModuleNet(LegacyModel):
             )
 
     def _from_weights(self, weights: Mapping[str, Any]) -> None:
-        own = self.state_dict()
-        strange = sorted(set(weights) ^ set(own))
+        shapes = self.state_dict()
+        strange = sorted(set(weights) ^ set(shapes))
         if strange:
             raise WeightsError(
                 f"the weights hold layers of an RLModule that are not known: {strange[:12]}.",
                 unexpected=strange,
             )
-        self.load_state_dict({key: torch.tensor(np.asarray(weights[key])) for key in own})
+        self.load_state_dict({key: torch.tensor(np.asarray(weights[key])) for key in shapes})
 
     @property
     def is_shared(self) -> bool:

@@ -90,7 +90,7 @@ def reduce_mean_ignore_inf(x: torch.Tensor, axis: int | None = None) -> torch.Te
         tensor(2.)
     """
     counts = x != -torch.inf
-    kept = torch.where(counts, x, torch.zeros_like(x))
+    finite = torch.where(counts, x, torch.zeros_like(x))
     if axis is None:
-        return kept.sum() / counts.sum()
-    return kept.sum(axis) / counts.sum(axis)
+        return finite.sum() / counts.sum()
+    return finite.sum(axis) / counts.sum(axis)

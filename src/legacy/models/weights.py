@@ -31,30 +31,32 @@ def load_weights(model: nn.Module, weights: Mapping[str, Any]) -> None:
         WeightsError: Names are missing or unexpected, or shapes differ; all of them are listed
             in the message and in `missing`, `unexpected` and `misshaped`.
     """
-    own = model.state_dict(keep_vars=True)
-    unexpected = [name for name in weights if name not in own]
+    parameters = model.state_dict(keep_vars=True)
+    unexpected = [name for name in weights if name not in parameters]
     misshaped = [
-        f"{name} (expected {tuple(own[name].shape)}, found {np.shape(value)})"
+        f"{name} (expected {tuple(parameters[name].shape)}, found {np.shape(value)})"
         for name, value in weights.items()
-        if name in own and tuple(own[name].shape) != tuple(np.shape(value))
+        if name in parameters and tuple(parameters[name].shape) != tuple(np.shape(value))
     ]
-    missing = _missing(model, own, weights)
+    missing = _missing(model, parameters, weights)
     if missing or unexpected or misshaped:
         raise _misfit(model, missing, unexpected, misshaped)
     with torch.no_grad():
         for name, value in weights.items():
-            own[name].copy_(_tensor(value))
+            parameters[name].copy_(_tensor(value))
 
 
-def _missing(model: nn.Module, own: Mapping[str, Tensor], weights: Mapping[str, Any]) -> list[str]:
-    given = {id(own[name]) for name in weights if name in own}
+def _missing(
+    model: nn.Module, parameters: Mapping[str, Tensor], weights: Mapping[str, Any]
+) -> list[str]:
+    filled = {id(parameters[name]) for name in weights if name in parameters}
     optional = tuple(getattr(model, "unused_weights", ()))
     buffers = {name for name, _ in model.named_buffers(remove_duplicate=False)}
     return [
         name
-        for name, tensor in own.items()
+        for name, tensor in parameters.items()
         if name not in weights
-        and id(tensor) not in given
+        and id(tensor) not in filled
         and name not in buffers
         and not (optional and name.startswith(optional))
     ]

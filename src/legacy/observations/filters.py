@@ -181,12 +181,12 @@ class MeanStdFilter(Filter):
         for leaf, each in zip(leaves, moments, strict=True):
             leaf.delta, leaf.total = leaf.delta, each
 
-    def _of_filtered(self, held: Sequence[Any]) -> Sequence[Any]:
+    def _of_filtered(self, statistics: Sequence[Any]) -> Sequence[Any]:
         """Those of the filtered leaves, where RLlib wrote one for what passes through as well."""
         is_filtered = [leaf is not None for leaf in nest.flatten(self._leaves)]
-        if len(held) != len(is_filtered):
-            return held
-        return [each for each, is_own in zip(held, is_filtered, strict=True) if is_own]
+        if len(statistics) != len(is_filtered):
+            return statistics
+        return [each for each, is_own in zip(statistics, is_filtered, strict=True) if is_own]
 
     def __repr__(self) -> str:
         return (

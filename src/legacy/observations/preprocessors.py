@@ -241,6 +241,6 @@ def get_preprocessor_for_space(
     custom = options.get("custom_preprocessor")
     if custom:
         factory = CUSTOM_PREPROCESSORS.get(custom) if isinstance(custom, str) else custom
-        made: Preprocessor = factory(observation_space, options)
-        return made
+        preprocessor: Preprocessor = factory(observation_space, options)
+        return preprocessor
     return get_preprocessor(observation_space, include_multi_binary)(observation_space, options)

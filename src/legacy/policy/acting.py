@@ -81,8 +81,8 @@ class Acting:
         state: list[Any] = []
         while (key := f"state_in_{len(state)}") in columns:
             state.append(columns[key])
-        network, found = self._forward(columns, state)
-        inputs = found.dist_inputs
+        network, outputs = self._forward(columns, state)
+        inputs = outputs.dist_inputs
         if has_nan(inputs):
             raise nan_refusal(self, columns, inputs)
         if explore is None:
@@ -91,7 +91,7 @@ class Acting:
             actions, fetches = choose_actions(
                 network.chooser(self.rng),
                 inputs,
-                found.extra,
+                outputs.extra,
                 self.exploration,
                 explore=explore,
                 timestep=self.global_timestep if timestep is None else timestep,
@@ -100,7 +100,7 @@ class Acting:
                 is_alone=is_alone,
             )
             self.global_timestep += len(inputs)
-        return actions, found.state_out, fetches
+        return actions, outputs.state_out, fetches
 
     def compute_actions(
         self,
@@ -189,7 +189,7 @@ class Acting:
         if prev_reward_batch is not None:
             columns["prev_rewards"] = np.asarray(prev_reward_batch)
         state = [np.asarray(part) for part in state_batches or ()]
-        network, found = self._forward(columns, state)
+        network, outputs = self._forward(columns, state)
         if not actions_normalized and self.config.get("normalize_actions", True):
             from ...core.formulas.actions import normalize_action
 
@@ -200,7 +200,7 @@ class Acting:
                 "a custom action distribution gives log-probabilities only to torch",
                 hint="build it from policy.model and policy.dist_class.",
             )
-        inputs = self.exploration.prepare(found.dist_inputs)
+        inputs = self.exploration.prepare(outputs.dist_inputs)
         logp: Array = distribution.logp(inputs, actions)
         return logp
 

@@ -29,17 +29,17 @@ _NETWORKS: Final = (
 )
 
 
-def check_asked(record: PolicyRecord, given: Mapping[str, Any] | None = None) -> None:
+def check_asked(record: PolicyRecord, asked_settings: Mapping[str, Any] | None = None) -> None:
     """Hold what a policy's record asks for to its bounds.
 
     Args:
         record: What the vault read.
-        given: The caller's settings among its config, which are held to nothing.
+        asked_settings: The caller's settings among its config, which are held to nothing.
 
     Raises:
         AskedTooMuchError: It asks for more of something than a file may.
     """
-    mine = given or {}
+    mine = asked_settings or {}
     for name in ("observation_space", "action_space"):
         if name not in mine:
             space = getattr(record, name)
@@ -47,9 +47,11 @@ def check_asked(record: PolicyRecord, given: Mapping[str, Any] | None = None) ->
                 check_space(each, name, _call(name))
     _check(record.config, mine)
     for network in _NETWORKS:
-        settings, own = record.config.get(network), mine.get(network)
+        settings, network_settings = record.config.get(network), mine.get(network)
         if isinstance(settings, Mapping):
-            _check(settings, own if isinstance(own, Mapping) else {}, network)
+            _check(
+                settings, network_settings if isinstance(network_settings, Mapping) else {}, network
+            )
 
 
 def _check(settings: Mapping[str, Any], mine: Mapping[str, Any], network: str = "") -> None:

@@ -56,15 +56,15 @@ def load_policies(
     if isinstance(policy_ids, str):
         policy_ids = [policy_ids]
     hint = f"see what it holds: {command('inspect', checkpoint.path)}"
-    wanted = chosen(checkpoint.policies, policy_ids, checkpoint.path, hint=hint)
+    records = chosen(checkpoint.policies, policy_ids, checkpoint.path, hint=hint)
     settings = options.pop("config", None)
     networks = described_networks(checkpoint.policies, options.pop("model", None))
-    said = {key: options.pop(key, None) for key in _SAID}
+    replaced = {key: options.pop(key, None) for key in _SAID}
     built: dict[str, Policy] = {}
-    for name, record in wanted.items():
+    for name, record in records.items():
         if settings is not None:
             record = replace(record, config=merged_config(record.config, settings))
-        record = with_given(record, **said)
+        record = with_given(record, **replaced)
         is_bare = settings is None and checkpoint.stack == "old" and not record.config
         if is_bare and name not in networks:
             raise no_settings(record)
@@ -107,13 +107,13 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
     check_asked(record, options.pop("given", None))
     path = options.pop("path", "PATH")
     trust = Trust.of(options.pop("trust", None))
-    given = trust.by_name()
+    by_name = trust.by_name()
     custom_preprocessors = {
-        **{name: each for name, each in given.items() if _is_preprocessor(each)},
+        **{name: each for name, each in by_name.items() if _is_preprocessor(each)},
         **(options.pop("custom_preprocessors", None) or {}),
     }
     for kind in ("custom_models", "custom_distributions"):
-        options[kind] = {**given, **(options.get(kind) or {})}
+        options[kind] = {**by_name, **(options.get(kind) or {})}
     connectors = [serialized(record.agent_connectors), serialized(record.action_connectors)]
     spaces = spaces_of(record)
     check_model(record, options["custom_models"], unknown_connectors(connectors, trust), path)
@@ -195,10 +195,10 @@ def restore_pipelines(policy: Policy, agent: Any, action: Any) -> None:
         restored = None if agent is None else restore_connectors_for_policy(policy, agent)
     with at("action"):
         acting = None if action is None else restore_connectors_for_policy(policy, action)
-    for found, kind in ((restored, AgentConnector), (acting, ActionConnector)):
-        if found is not None and not isinstance(found, kind):
+    for pipeline, kind in ((restored, AgentConnector), (acting, ActionConnector)):
+        if pipeline is not None and not isinstance(pipeline, kind):
             raise PipelineError(
-                "the connectors of a policy", expected=kind.__name__, found=type(found).__name__
+                "the connectors of a policy", expected=kind.__name__, found=type(pipeline).__name__
             )
     policy.agent_connectors, policy.action_connectors = restored, acting  # type: ignore[assignment]
     _follow_release(policy)
@@ -219,20 +219,20 @@ def _restore_worker_filter(policy: Policy, record: PolicyRecord) -> None:
     Ray keeps the filter beside a policy that has no connectors; Ray 2.0's own inference forgets
     it there. One that never saw an observation stands in a pipeline only where one stood.
     """
-    found = next((f for f in record.filters if f.is_from_worker), None)
-    if found is None or policy.agent_connectors is None:
+    statistics = next((f for f in record.filters if f.is_from_worker), None)
+    if statistics is None or policy.agent_connectors is None:
         return
     from ..connectors.agent.mean_std_filter import (
         MeanStdObservationFilterAgentConnector,
         mean_std_connector,
     )
 
-    connector = mean_std_connector(policy, found)
+    connector = mean_std_connector(policy, statistics)
     pipeline = policy.agent_connectors
     present = pipeline[MeanStdObservationFilterAgentConnector]
     if present:
         pipeline.connectors[pipeline.connectors.index(present[0])] = connector
-    elif not max(found.count, default=0):
+    elif not max(statistics.count, default=0):
         return
     elif pipeline["StateBufferConnector"]:
         pipeline.insert_before("StateBufferConnector", connector)

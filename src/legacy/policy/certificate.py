@@ -90,8 +90,8 @@ def compare_stages(
     rows = [list(unbatch(step)) for step in certificate["observations"]]
     courses: list[Course] = [list(course) for course in zip(*rows, strict=True)]
     differences = Differences(absolute, relative)
-    for found, wanted in zip(_steps(stages, courses), certificate["steps"], strict=True):
-        differences.add(found, in_form(wanted, found))
+    for found, expected in zip(_steps(stages, courses), certificate["steps"], strict=True):
+        differences.add(found, in_form(expected, found))
     return differences.stages()
 
 
@@ -135,8 +135,8 @@ def check_stages(stages: Iterable[StageComparison], what: str, absolute: float =
 def _steps(stages: Any, courses: list[Course]) -> list[dict[str, Any]]:
     slots = [f"certificate-{number}" for number in range(len(courses))]
     stages.reset(slots)
-    found = []
+    steps = []
     for number, observations in enumerate(zip(*courses, strict=True)):
         rewards = None if number == 0 else [0.0] * len(slots)
-        found.append(stages.step(slots, list(observations), rewards))
-    return found
+        steps.append(stages.step(slots, list(observations), rewards))
+    return steps

@@ -45,30 +45,30 @@ def get_checkpoint_info(checkpoint: str | os.PathLike[str]) -> dict[str, Any]:
         "policy_ids": _ids(node.child(POLICIES), "policy"),
         "module_ids": _ids(_modules(node), "module") if node.role == "algorithm" else None,
     }
-    said = {k: v for k, v in node.metadata.items() if k not in info}
-    return {**info, **said}
+    more = {k: v for k, v in node.metadata.items() if k not in info}
+    return {**info, **more}
 
 
 def _own(node: Node) -> dict[str, Any]:
     """A checkpoint that rlconnect wrote: its document is read, there is no code in it."""
-    found = open_checkpoint(node.path)
-    is_one = found.kind == "policy"
+    checkpoint = open_checkpoint(node.path)
+    is_one = checkpoint.kind == "policy"
     return {
         "type": "Policy" if is_one else "Algorithm",
         "format": "rlconnect",
-        "checkpoint_version": found.version,
+        "checkpoint_version": checkpoint.version,
         "checkpoint_dir": str(node.path),
         "state_file": None,
-        "policy_ids": None if is_one else set(found.policies) or None,
-        "module_ids": set(found.modules) or None,
-        "ray_version": found.ray_version,
+        "policy_ids": None if is_one else set(checkpoint.policies) or None,
+        "module_ids": set(checkpoint.modules) or None,
+        "ray_version": checkpoint.ray_version,
     }
 
 
 def _version(node: Node) -> str:
-    said = node.metadata.get(VERSION_KEY)
-    if isinstance(said, str):
-        return said
+    version = node.metadata.get(VERSION_KEY)
+    if isinstance(version, str):
+        return version
     return "0.1" if node.role == "worker" else "1.1"
 
 
@@ -79,7 +79,7 @@ def _ids(folder: Node | None, role: str) -> set[str] | None:
 
 
 def _modules(node: Node) -> Node | None:
-    found: Node | None = node
+    part: Node | None = node
     for name in LEARNT_MODULE.split("/"):
-        found = None if found is None else found.child(name)
-    return found
+        part = None if part is None else part.child(name)
+    return part

@@ -33,8 +33,8 @@ def load_policies_from_checkpoint(
         CheckpointError: The checkpoint cannot be read.
         UnknownNameError: It holds no policy of some name.
     """
-    found = Policy.from_checkpoint(path, policy_ids, **options)
-    return {found.name: found} if isinstance(found, Policy) else found
+    loaded = Policy.from_checkpoint(path, policy_ids, **options)
+    return {loaded.name: loaded} if isinstance(loaded, Policy) else loaded
 
 
 def parse_policy_specs_from_checkpoint(
@@ -67,8 +67,8 @@ def parse_policy_specs_from_checkpoint(
 
 @at("exploration_state")
 def _exploration_state(record: PolicyRecord) -> Mapping[str, Any]:
-    held = record.exploration_state
-    return {} if held is None else mapping(held)
+    state = record.exploration_state
+    return {} if state is None else mapping(state)
 
 
 def _state(record: PolicyRecord) -> dict[str, Any]:

@@ -107,8 +107,8 @@ class AlgorithmConfig:
 
     def framework(self, framework: str | None = None, **settings: Any) -> Self:
         """Set the framework; nets are built in torch whatever it says."""
-        given = {} if framework is None else {"framework": framework}
-        return self._set("framework", {**settings, **given})
+        named = {} if framework is None else {"framework": framework}
+        return self._set("framework", {**settings, **named})
 
     def rollouts(self, **settings: Any) -> Self:
         """Set how samples are taken; connectors and the observation filter among it."""
@@ -201,10 +201,10 @@ class AlgorithmConfig:
         return list(self.to_dict())
 
     def _set(self, method: str, settings: Mapping[str, Any]) -> Self:
-        known = SETTINGS[method]
+        allowed = SETTINGS[method]
         for name, value in settings.items():
-            if name not in known:
-                raise _unknown(name, known, f"{method}()")
+            if name not in allowed:
+                raise _unknown(name, allowed, f"{method}()")
             self.__dict__[_STORED.get(name, name)] = value
         return self
 

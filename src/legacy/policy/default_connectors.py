@@ -105,8 +105,8 @@ def get_synced_filter_connector(
             expected="NoFilter, MeanStdFilter or ConcurrentMeanStdFilter",
             found=repr(name),
         )
-    made: SyncedFilterAgentConnector = _class_of(_FILTERS[name])(ctx, clip=None)
-    return made
+    connector: SyncedFilterAgentConnector = _class_of(_FILTERS[name])(ctx, clip=None)
+    return connector
 
 
 def create_connectors_for_policy(policy: Any, config: Any) -> None:
@@ -155,9 +155,11 @@ def restore_connectors_for_policy(policy: Any, connector_config: Sequence[Any]) 
 def maybe_get_filters_for_syncing(rollout_worker: Any, policy_id: str) -> None:
     """Let the worker's `filters` name the filter of a policy's first filter connector, if any."""
     policy = rollout_worker.policy_map[policy_id]
-    found = policy.agent_connectors[SyncedFilterAgentConnector] if policy.agent_connectors else []
-    if found:
-        rollout_worker.filters[policy_id] = found[0].filter
+    connectors = (
+        policy.agent_connectors[SyncedFilterAgentConnector] if policy.agent_connectors else []
+    )
+    if connectors:
+        rollout_worker.filters[policy_id] = connectors[0].filter
 
 
 def _reader(config: Any) -> Callable[[str, Any], Any]:
@@ -175,8 +177,8 @@ def _preprocesses(setting: Callable[[str, Any], Any]) -> bool:
 
 
 def _is_atari(setting: Callable[[str, Any], Any]) -> bool:
-    said = setting("is_atari", None)
-    if said is not None:
-        return bool(said)
+    is_atari = setting("is_atari", None)
+    if is_atari is not None:
+        return bool(is_atari)
     env = setting("env", None)
     return isinstance(env, str) and (env.startswith("ALE/") or "NoFrameskip-v" in env)

@@ -139,11 +139,11 @@ def batch_policy_inference(
         "truncateds": truncateds,
         "infos": infos,
     }
-    given = {name: column for name, column in columns.items() if column is not None}
-    ends = [given[name] for name in ("terminateds", "truncateds") if name in given]
+    present = {name: column for name, column in columns.items() if column is not None}
+    ends = [present[name] for name in ("terminateds", "truncateds") if name in present]
     if ends:
-        given["dones"] = np.logical_or.reduce([np.asarray(end, bool) for end in ends])
-    for name, column in {"agent_ids": agent_ids, **given}.items():
+        present["dones"] = np.logical_or.reduce([np.asarray(end, bool) for end in ends])
+    for name, column in {"agent_ids": agent_ids, **present}.items():
         if len(column) != count:
             raise PieceError(
                 f"{name} does not have an entry for each slot",
@@ -151,7 +151,7 @@ def batch_policy_inference(
                 found=str(len(column)),
             )
     slots = list(zip(env_ids, agent_ids, strict=True))
-    values = {"new_obs": observations, **given}
+    values = {"new_obs": observations, **present}
     rows = Rows(slots, {name: list(column) for name, column in values.items()})
     with getattr(agent_pipeline, "turn", policy.turn):  # what connectors keep is of whole steps
         outputs = []
@@ -166,14 +166,14 @@ def batch_policy_inference(
         except Exception as error:
             if ready is None:
                 earned = [None] * count if rewards is None else rewards
-                asked = list(map(Asked, env_ids, agent_ids, observations, earned))
+                records = list(map(Asked, env_ids, agent_ids, observations, earned))
             else:
-                asked = [Asked(*slot) for slot in _slots_of(ready)]
-            better = told(policy, asked, error)
+                records = [Asked(*slot) for slot in _slots_of(ready)]
+            better = told(policy, records, error)
             if better is error:
                 raise
             raise better from error
-        for place in map(int, np.flatnonzero(given.get("dones", ()))):
+        for place in map(int, np.flatnonzero(present.get("dones", ()))):
             policy.endings.note(policy, env_ids[place], agent_ids[place])
     return outputs
 
@@ -200,16 +200,16 @@ def _acted(
         ready = Rows.asked(_slots_of(records), [record.data.raw_dict for record in records])
     else:
         batch = ready.built
-    found = policy.compute_actions_from_input_dict(batch, explore=explore, timestep=timestep)
+    computed = policy.compute_actions_from_input_dict(batch, explore=explore, timestep=timestep)
     if isinstance(action_pipeline, ActionConnectorPipeline):
-        outputs = action_pipeline.transform_answers(ready, found)
+        outputs = action_pipeline.transform_answers(ready, computed)
     else:
-        answers = answers_of(ready.slots, ready.raw(), found)
+        answers = answers_of(ready.slots, ready.raw(), computed)
         outputs = [action_pipeline(answer).output for answer in answers]
     if isinstance(agent_pipeline, AgentConnectorPipeline):
-        agent_pipeline.hear_all(ready, found)
+        agent_pipeline.hear_all(ready, computed)
     else:
-        for answer in answers_of(ready.slots, ready.raw(), found):
+        for answer in answers_of(ready.slots, ready.raw(), computed):
             agent_pipeline.on_policy_output(answer)
     return outputs
 

@@ -210,8 +210,10 @@ class PolicyNetworks:
     def views(self) -> Mapping[str, Any]:
         """What the network asks to see beside the observation."""
         if self.numpy is None:
-            found: Mapping[str, Any] = getattr(self.torch().head.model, "view_requirements", {})
-            return found
+            requirements: Mapping[str, Any] = getattr(
+                self.torch().head.model, "view_requirements", {}
+            )
+            return requirements
         model_config = self._config.get("model") or {}
         network = network_in(self._config)
         if network is not None:
@@ -263,9 +265,11 @@ class PolicyNetworks:
         return None if head is None else ArrayNetwork(head)
 
 
-def _check_like(known: Mapping[str, Array], fresh: Mapping[str, Array]) -> None:
-    for name in {**known, **fresh}:
-        there = [f"shape {w[name].shape}" if name in w else "no such array" for w in (known, fresh)]
+def _check_like(current: Mapping[str, Array], fresh: Mapping[str, Array]) -> None:
+    for name in {**current, **fresh}:
+        there = [
+            f"shape {w[name].shape}" if name in w else "no such array" for w in (current, fresh)
+        ]
         if there[0] != there[1]:
             raise WeightsError(
                 f"weights do not fit the policy's: {name!r}", expected=there[0], found=there[1]

@@ -273,10 +273,10 @@ class Policy(Acting):
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         from .build import restore_pipelines
 
-        held = dict(state)
-        most = held.pop(_MOST_SESSIONS, None)
-        vars(self).update(held)
-        restore_pipelines(self, held["agent_connectors"], held["action_connectors"])
+        attributes = dict(state)
+        most = attributes.pop(_MOST_SESSIONS, None)
+        vars(self).update(attributes)
+        restore_pipelines(self, attributes["agent_connectors"], attributes["action_connectors"])
         if most is not None and self.agent_connectors is not None:
             self.agent_connectors.sessions.most = most
 

@@ -44,17 +44,19 @@ def spaces_of(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
         ConfigError: Neither holds them, or it sees numbers that its release mixed up.
     """
     observation_space, action_space = record.observation_space, record.action_space
-    given: list[Any] = [record.config.get(name) for name in ("observation_space", "action_space")]
-    if observation_space is None and isinstance(given[0], Space):
-        observation_space = _preprocessed(given[0], record.config)
-    if action_space is None and isinstance(given[1], Space):
-        action_space = given[1]
+    of_config: list[Any] = [
+        record.config.get(name) for name in ("observation_space", "action_space")
+    ]
+    if observation_space is None and isinstance(of_config[0], Space):
+        observation_space = _preprocessed(of_config[0], record.config)
+    if action_space is None and isinstance(of_config[1], Space):
+        action_space = of_config[1]
     if observation_space is None or action_space is None:
-        told = space_hint(record)
+        hint = space_hint(record)
         settings = "" if record.config else ', config={"model": {...}}'
         raise ConfigError(
             f"policy {record.id!r} has lost its spaces, so its network cannot be rebuilt"
-            f"{told and f'; {told}'}",
+            f"{hint and f'; {hint}'}",
             found=_shapes(record),
             hint="give the environment's: rlconnect.load(path, observation_space=..., "
             f"action_space=...{settings}) gives what every other call takes.",
@@ -80,11 +82,11 @@ def with_given(
         SpaceError: A space does not fit the weights.
         UnknownNameError: No algorithm is called that.
     """
-    said: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     if algorithm is not None:
-        said["algorithm"] = algorithm_named(algorithm)
-    for name, given in (("observation_space", observation_space), ("action_space", action_space)):
-        space = given.get(record.id) if type(given) is dict else given
+        changes["algorithm"] = algorithm_named(algorithm)
+    for name, setting in (("observation_space", observation_space), ("action_space", action_space)):
+        space = setting.get(record.id) if type(setting) is dict else setting
         if space is None:
             continue
         if not isinstance(space, Space):
@@ -93,12 +95,12 @@ def with_given(
                 expected="a space of gymnasium",
                 found=type(space).__name__,
             )
-        said[name] = space
-    record = replace(record, **said)
+        changes[name] = space
+    record = replace(record, **changes)
     for name in ("observation_space", "action_space"):
-        if name in said:
-            _check_space(record, name, said[name])
-    sees = said.get("observation_space")
+        if name in changes:
+            _check_space(record, name, changes[name])
+    sees = changes.get("observation_space")
     if sees is not None and not hasattr(sees, "original_space"):
         record = replace(record, observation_space=_preprocessed(sees, record.config))
     return record
@@ -108,18 +110,18 @@ def _check_space(record: PolicyRecord, name: str, space: Space[Any]) -> None:
     """Refuse a space that the first layer or the head of the network is not made for."""
     sizes = told_sizes(record.weights)
     if name == "observation_space":
-        wanted, weight = sizes.inputs, sizes.first
-        seen = _preprocessed(space, record.config).shape
-        found = [int(np.prod(seen))] if seen and len(seen) == 1 else []
+        expected, weight = sizes.inputs, sizes.first
+        shape = _preprocessed(space, record.config).shape
+        sizes_of_space = [int(np.prod(shape))] if shape and len(shape) == 1 else []
     else:
-        wanted, weight = sizes.outputs, sizes.head
-        found = _head_sizes(record, space)
-    if wanted is not None and found and wanted not in found:
+        expected, weight = sizes.outputs, sizes.head
+        sizes_of_space = _head_sizes(record, space)
+    if expected is not None and sizes_of_space and expected not in sizes_of_space:
         kind = "takes" if name == "observation_space" else "gives"
         raise SpaceError(
             f"the {name} given for policy {record.id!r} does not fit its weights",
-            expected=f"one for a network that {kind} {wanted} numbers ({weight!r})",
-            found=f"{space}, which needs {found[0]}",
+            expected=f"one for a network that {kind} {expected} numbers ({weight!r})",
+            found=f"{space}, which needs {sizes_of_space[0]}",
             hint=space_hint(record),
         )
 
@@ -195,11 +197,11 @@ def check_model(
     name = record.custom_model
     if network_in(record.config) is not None:
         return
-    known = {*supplied, *CUSTOM_MODELS}
-    if not name or name in known or name.rpartition(".")[2] in known:
+    classes = {*supplied, *CUSTOM_MODELS}
+    if not name or name in classes or name.rpartition(".")[2] in classes:
         return
-    held = record.model_config.get("custom_model")
-    if isinstance(held, type):
+    setting = record.model_config.get("custom_model")
+    if isinstance(setting, type):
         return
     from ...core.vault.next_steps import describe_hint
 
@@ -233,8 +235,8 @@ def config_of(record: PolicyRecord) -> Mapping[str, Any]:
             if isinstance(config.get(key), Mapping):
                 config[key] = {**MODEL_DEFAULTS, **config[key]}
     if record.holds_module_weights:
-        own = record.config.get("_model_config_dict")
-        model = own if isinstance(own, Mapping) else config.get("model") or {}
+        of_module = record.config.get("_model_config_dict")
+        model = of_module if isinstance(of_module, Mapping) else config.get("model") or {}
         config["model"] = {**model, "custom_action_dist": None}
     if FLAT_WEIGHTS in record.weights:  # ES and ARS leave the network's actions as they are
         config.update(normalize_actions=False, clip_actions=False)
@@ -263,7 +265,7 @@ def _model_settings(record: PolicyRecord, config: Mapping[str, Any]) -> dict[str
 def _plain_setting(key: str, value: Any) -> Any:
     """A setting with activations and explorations that are classes as their names."""
     if isinstance(value, Mapping) and key.endswith((*_MODEL_SETTINGS, *_EXPLORATIONS)):
-        return {inner: _plain_setting(inner, held) for inner, held in value.items()}
+        return {inner: _plain_setting(inner, inner_value) for inner, inner_value in value.items()}
     if key == "type" and not isinstance(value, str):  # of an exploration
         path = class_path(value)
         return (path if "." in path else f"__main__.{path}") if path else value
@@ -325,10 +327,10 @@ def torch_weights(record: PolicyRecord, algorithm: str) -> dict[str, np.ndarray[
     if is_tf and (not weights.named or any("/" in name for name in weights)):
         from ..heads.tf_weights import tf_to_torch_names
 
-        held = dict(weights) if weights.named else list(weights.values())
+        arrays = dict(weights) if weights.named else list(weights.values())
         observation_space, action_space = spaces_of(record)
         return tf_to_torch_names(
-            held,
+            arrays,
             algorithm=algorithm,
             observation_space=observation_space,
             action_space=action_space,

@@ -47,10 +47,10 @@ def nan_refusal(policy: Any, columns: Mapping[str, Any], outputs: Array) -> Rlco
     row = int(np.flatnonzero(np.isnan(outputs.reshape(len(outputs), -1)).any(axis=1))[0])
     for name, column in columns.items():
         for leaf in nest.flatten(column):
-            found = _not_finite(leaf, row)
-            if found:
+            number = _not_finite(leaf, row)
+            if number:
                 return SpaceError(
-                    f"policy {policy.name!r} cannot act on {found} in column {name!r}",
+                    f"policy {policy.name!r} cannot act on {number} in column {name!r}",
                     expected="finite numbers",
                     found=_shown(leaf, row),
                     hint="mend the environment or a connector before the policy; then reset() the "
@@ -137,7 +137,7 @@ def no_numbers(obs: Array) -> SpaceError:
     )
 
 
-def told(policy: Policy, asked: Sequence[Asked], error: Exception) -> Exception:
+def told(policy: Policy, records: Sequence[Asked], error: Exception) -> Exception:
     """The error to raise instead of one that came up while a policy was asked.
 
     Errors of rlconnect are told with the policy, environment and agent concerned; errors of numpy
@@ -145,10 +145,10 @@ def told(policy: Policy, asked: Sequence[Asked], error: Exception) -> Exception:
 
     Args:
         policy: The policy.
-        asked: What it was asked about, one entry a slot.
+        records: What it was asked about, one entry a slot.
         error: What came up.
     """
-    for one in asked:
+    for one in records:
         for name, value in (("env_id", one.env_id), ("agent_id", one.agent_id)):
             if not _is_hashable(value):
                 return PieceError(
@@ -159,7 +159,7 @@ def told(policy: Policy, asked: Sequence[Asked], error: Exception) -> Exception:
         if one.reward is not None and not _is_number(one.reward):
             reward = f"{one.reward!r:.80}"
             return _located(PieceError("a reward is no number", found=reward), policy, one)
-    culprit = _culprit(policy, asked, error)
+    culprit = _culprit(policy, records, error)
     is_about_space = isinstance(error, (SpaceError, TypeError, ValueError))
     if culprit is not None and is_about_space and not getattr(error, "facts", None):
         reason = _misfit(policy, culprit.obs)
@@ -176,14 +176,14 @@ def _is_ours(error: Exception) -> bool:
     return isinstance(error, RlconnectError)
 
 
-def _culprit(policy: Policy, asked: Sequence[Asked], error: Exception) -> Asked | None:
+def _culprit(policy: Policy, records: Sequence[Asked], error: Exception) -> Asked | None:
     """Which slot an error is about, if that can be known."""
     row = getattr(error, "facts", {}).get("row")
-    if isinstance(row, int) and row < len(asked):
-        return asked[row]
-    if len(asked) == 1:
-        return asked[0]
-    unfit = [one for one in asked if _misfit(policy, one.obs)]
+    if isinstance(row, int) and row < len(records):
+        return records[row]
+    if len(records) == 1:
+        return records[0]
+    unfit = [one for one in records if _misfit(policy, one.obs)]
     return next((one for one in unfit if _has_odd_shape(policy, one.obs)), next(iter(unfit), None))
 
 
@@ -201,17 +201,19 @@ def _misfit(policy: Policy, obs: Any) -> str | None:
     return explain_mismatch(seen_space(policy), obs)
 
 
-def _located(error: RlconnectError, policy: Policy, asked: Asked | None) -> RlconnectError:
+def _located(error: RlconnectError, policy: Policy, record: Asked | None) -> RlconnectError:
     if "env_id" in error.facts:
         return error  # it says all that itself
     where = [f"policy {policy.name!r}"] if repr(policy.name) not in error.message else []
-    if asked is not None:
-        where += [f"environment {asked.env_id!r}", f"agent {asked.agent_id!r}"]
+    if record is not None:
+        where += [f"environment {record.env_id!r}", f"agent {record.agent_id!r}"]
     facts = {**error.facts, "policy": policy.name}
-    if asked is not None:
-        facts.update(env_id=asked.env_id, agent_id=asked.agent_id)
-    told = f"{error.message.rstrip('.')} ({', '.join(where)})" if where else error.message
-    return type(error)(told, expected=error.expected, found=error.found, hint=error.hint, **facts)
+    if record is not None:
+        facts.update(env_id=record.env_id, agent_id=record.agent_id)
+    message = f"{error.message.rstrip('.')} ({', '.join(where)})" if where else error.message
+    return type(error)(
+        message, expected=error.expected, found=error.found, hint=error.hint, **facts
+    )
 
 
 def _not_finite(leaf: Any, row: int) -> str:

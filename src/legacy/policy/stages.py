@@ -101,14 +101,14 @@ class LegacyStages:
         actions, states, fetches = self.policy.compute_actions_from_input_dict(
             columns, explore=False
         )
-        taken = []
+        actions_sent = []
         asked = [record.data.raw_dict for record in ready]
         slots_of = [(record.env_id, record.agent_id) for record in ready]
         for answer in answers_of(slots_of, asked, (actions, states, fetches)):
             agent.on_policy_output(answer)
-            taken.append(action(answer).output[0])
+            actions_sent.append(action(answer).output[0])
         return stages_of(
-            columns["obs"], fetches, states, batch_items([_plain(each) for each in taken])
+            columns["obs"], fetches, states, batch_items([_plain(each) for each in actions_sent])
         )
 
 
@@ -116,16 +116,16 @@ def stages_of(
     observation: Nest, outputs: Mapping[str, Any], states: Sequence[Any], action: Nest
 ) -> dict[str, Nest]:
     """What a policy gave by stage; stages it does not have are left out."""
-    found: dict[str, Nest] = {"observation": observation}
+    stages: dict[str, Nest] = {"observation": observation}
     for name, column in (("outputs", "action_dist_inputs"), ("value", "vf_preds")):
         if column in outputs:
-            found[name] = outputs[column]
-    if "q_values" in outputs and "outputs" not in found:
-        found["outputs"] = outputs["q_values"]
+            stages[name] = outputs[column]
+    if "q_values" in outputs and "outputs" not in stages:
+        stages["outputs"] = outputs["q_values"]
     if len(states):
-        found["state"] = tuple(states)
-    found["action"] = action
-    return found
+        stages["state"] = tuple(states)
+    stages["action"] = action
+    return stages
 
 
 def _detail(connector: Any) -> str:

@@ -106,8 +106,10 @@ def dense(num_outputs: int | None, config: Settings, torch: str = "") -> list[La
             for i, w in enumerate(hiddens, start=1)
         ]
     value = Layer("dense", "value_out", f"{torch}_value_branch._model.0", 1)
-    own = [Layer("array", "log_std", f"{torch}_append_free_log_std.log_std", width)] if free else []
-    return own + in_saved_order(Chain(layers, int(free)), Chain([*below_value, value]))
+    free_layers = (
+        [Layer("array", "log_std", f"{torch}_append_free_log_std.log_std", width)] if free else []
+    )
+    return free_layers + in_saved_order(Chain(layers, int(free)), Chain([*below_value, value]))
 
 
 def images(
@@ -133,9 +135,9 @@ def images(
         value = Layer("dense", "value_out", f"{torch}_value_branch._model.0", 1)
         return in_saved_order(outputs, Chain([value]))
     branch = f"{torch}_value_branch_separate"
-    own = _convolutions("conv_value_{}", branch, widths)
+    value_layers = _convolutions("conv_value_{}", branch, widths)
     value = Layer("conv", "conv_value_out", f"{branch}.{len(widths)}._model.0", 1)
-    return in_saved_order(outputs, Chain([*own, value], 2))
+    return in_saved_order(outputs, Chain([*value_layers, value], 2))
 
 
 def _convolutions(name: str, torch: str, widths: Sequence[int]) -> list[Layer]:
@@ -183,12 +185,12 @@ def nested(
     parts: dict[str, list[list[Layer]]] = {"cnn": [], "one_hot": [], "flatten": []}
     for i, space in enumerate(leaf_spaces(getattr(obs_space, "original_space", obs_space))):
         if isinstance(space, Box) and len(space.shape) == 3:
-            kind, own = "cnn", {"conv_filters": config.get("conv_filters")}
-            part = images(space.shape, None, own, f"{torch}{kind}_{i}.")
+            kind, settings = "cnn", {"conv_filters": config.get("conv_filters")}
+            part = images(space.shape, None, settings, f"{torch}{kind}_{i}.")
         else:
             kind = "one_hot" if isinstance(space, (Discrete, MultiDiscrete)) else "flatten"
-            own = {"fcnet_hiddens": config.get("fcnet_hiddens")}
-            part = dense(None, own, f"{torch}{kind}_{i}.")
+            settings = {"fcnet_hiddens": config.get("fcnet_hiddens")}
+            part = dense(None, settings, f"{torch}{kind}_{i}.")
         parts["cnn" if named else kind].append(part)
     layers = [layer for kind in parts.values() for part in kind for layer in part]
     joined = {"fcnet_hiddens": config.get("post_fcnet_hiddens")}

@@ -195,12 +195,12 @@ class AgentCollector:
             is_known = column_name in KNOWN_NOW
             # A step that is not over yet has no action: one place beyond the last row, zeros.
             places = len(column) - (1 if is_known else 0) + view.shift_arr
-            found = column.at(np.maximum(places, 0))
+            rows = column.at(np.maximum(places, 0))
             is_single = len(view.shift_arr) == 1
             if is_single and not is_known and view.shift_arr[0] == 0:
                 built[name] = zeros
             else:
-                built[name] = found if is_single else nest.map_structure(_as_row, found)
+                built[name] = rows if is_single else nest.map_structure(_as_row, rows)
         batch = SampleBatch.of(built)
         if self.is_policy_recurrent:
             dict.__setitem__(batch, "seq_lens", np.array([1], np.int64))
@@ -225,9 +225,9 @@ class AgentCollector:
             # The number of a step, "t", came with the step; only these two came before it.
             now = self.shift_before - (1 if column_name in ("obs", "infos") else 0)
             places = every[:, None] + view.shift_arr + now
-            found = column.at(np.maximum(places, 0))
+            rows = column.at(np.maximum(places, 0))
             is_single = len(view.shift_arr) == 1
-            built[name] = nest.map_structure(_first_of_each, found) if is_single else found
+            built[name] = nest.map_structure(_first_of_each, rows) if is_single else rows
         batch = SampleBatch.of(built)
         if self.is_policy_recurrent and steps:
             lens = np.full(-(-steps // self.max_seq_len), self.max_seq_len)

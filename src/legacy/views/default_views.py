@@ -71,9 +71,9 @@ def default_views(
 
 def lstm_views(model_config: Mapping[str, Any], action_space: Space[Any]) -> dict[str, Any]:
     """What an LSTM wrapper asks for beside its state, by its settings alone."""
-    found: dict[str, Any] = {}
+    views: dict[str, Any] = {}
     if model_config.get("lstm_use_prev_action"):
-        found["prev_actions"] = {"data_col": "actions", "shift": -1, "space": action_space}
+        views["prev_actions"] = {"data_col": "actions", "shift": -1, "space": action_space}
     if model_config.get("lstm_use_prev_reward"):
-        found["prev_rewards"] = {"data_col": "rewards", "shift": -1}
-    return found
+        views["prev_rewards"] = {"data_col": "rewards", "shift": -1}
+    return views

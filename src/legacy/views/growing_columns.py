@@ -59,10 +59,10 @@ class GrowingColumn:
         inside = np.clip(places, 0, max(self._length - 1, 0))
 
         def picked(array: Array) -> Array:
-            found: Array = array[inside]
+            rows: Array = array[inside]
             if beyond.any():
-                found[beyond] = 0
-            return found
+                rows[beyond] = 0
+            return rows
 
         return self.mapped(picked)
 
@@ -84,7 +84,7 @@ class GrowingColumn:
 
     def _leaves(self, value: Nest) -> list[Array]:
         if self._is_object:
-            whole = np.empty((), object)
-            whole[()] = value
-            return [whole]
+            cell = np.empty((), object)
+            cell[()] = value
+            return [cell]
         return [to_array(leaf) for leaf in nest.flatten(value)]

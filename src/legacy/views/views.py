@@ -193,7 +193,7 @@ class ViewPlan:
             PieceError: A view needed to act looks into the future.
         """
         views: list[View] = []
-        kept: dict[str, View] = {}
+        columns: dict[str, View] = {}
         depth = 0
         needs = {k: v for k, v in view_requirements.items() if v.used_for_compute_actions}
         reach = max((_reach(need.data_col or k, need) for k, need in needs.items()), default=1)
@@ -208,15 +208,15 @@ class ViewPlan:
                 )
             if column in ("actions", "rewards") and f"prev_{column}" in needs:
                 shifts = shifted_as_ray(shifts, reach)
-            known = column in KNOWN_NOW
+            is_known = column in KNOWN_NOW
             zeros = zeros_of(need.space, flatten=flatten_actions and column == "actions")
-            initial = None if known else before_first_step(column, zeros, initial_states)
-            view = View(name, column, shifts, known, initial, zeros)
+            initial = None if is_known else before_first_step(column, zeros, initial_states)
+            view = View(name, column, shifts, is_known, initial, zeros)
             views.append(view)
             if not (view.is_current or view.is_previous or view.is_unknown):
-                kept.setdefault(column, view)
-                depth = max(depth, -min(shifts) + (1 if known else 0), 1)
-        return ViewPlan(tuple(views), tuple(kept.values()), depth)
+                columns.setdefault(column, view)
+                depth = max(depth, -min(shifts) + (1 if is_known else 0), 1)
+        return ViewPlan(tuple(views), tuple(columns.values()), depth)
 
 
 def shifted_as_ray(shifts: tuple[int, ...], reach: int) -> tuple[int, ...]:

@@ -71,12 +71,12 @@ class AdaptObservationsAgentConnector(ColumnsAgentConnector):
     def bind(self, ctx: ConnectorContext) -> None:
         """Hold the adapter's result against what the policy of `ctx` knows."""
         super().bind(ctx)
-        known, given = ctx.raw_observation_space, self._bound.observation_space
-        if known is not None and not _takes(known, given):
+        raw_space, new_space = ctx.raw_observation_space, self._bound.observation_space
+        if raw_space is not None and not _takes(raw_space, new_space):
             raise SpaceError(
                 "the adapter does not lead to what the policy knows",
-                expected=str(known),
-                found=str(given),
+                expected=str(raw_space),
+                found=str(new_space),
                 hint="diff_spaces(policy's, environment's) proposes steps.",
             )
 
@@ -153,6 +153,6 @@ class AdaptObservationsAgentConnector(ColumnsAgentConnector):
         return nest.taken(adapted, 0)
 
 
-def _takes(known: Space[Any], given: Space[Any]) -> bool:
+def _takes(one: Space[Any], other: Space[Any]) -> bool:
     """Whether values of one space have the form of another's."""
-    return type(known) is type(given) and known.shape == given.shape
+    return type(one) is type(other) and one.shape == other.shape

@@ -36,10 +36,10 @@ class ColumnsAgentConnector(AgentConnector):
         columns = ac_data.data
         if not isinstance(columns, dict):
             raise self.no_columns(columns)
-        made = self.transform_columns(ac_data.env_id, ac_data.agent_id, columns)
-        if made is columns:
+        changed = self.transform_columns(ac_data.env_id, ac_data.agent_id, columns)
+        if changed is columns:
             return ac_data
-        return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, made)
+        return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, changed)
 
     def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
         """What becomes of one agent's columns; themselves where nothing changes.

@@ -86,23 +86,25 @@ class MeanStdObservationFilterAgentConnector(SyncedFilterAgentConnector):
 
     def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
         """Filter the observations."""
-        made = columns.copy()
+        changed = columns.copy()
         for name in _COLUMNS:
-            if name in made:
-                made[name] = self.filter(made[name], self._is_training)
-        return made
+            if name in changed:
+                changed[name] = self.filter(changed[name], self._is_training)
+        return changed
 
     def part(self) -> Contribution:
         """The filter as its statistics are now; in a plan they rest."""
-        held = self.filter
+        own_filter = self.filter
 
         def frozen(stat: Any) -> FrozenFilter | None:
             if stat is None:
                 return None
-            return FrozenFilter.of(stat, demean=held.demean, destd=held.destd, clip=held.clip)
+            return FrozenFilter.of(
+                stat, demean=own_filter.demean, destd=own_filter.destd, clip=own_filter.clip
+            )
 
-        stats = held.running_stats
-        filters = nest.map_structure(frozen, stats) if held.no_preprocessor else frozen(stats)
+        stats = own_filter.running_stats
+        filters = nest.map_structure(frozen, stats) if own_filter.no_preprocessor else frozen(stats)
         part = filter_part(type(self).__name__, filters)
         return Contribution(obs=() if part is None else (part,))
 
@@ -178,21 +180,26 @@ class ConcurrentMeanStdObservationFilterAgentConnector(MeanStdObservationFilterA
         return super().part()
 
 
-def mean_std_connector(policy: Any, found: Any) -> MeanStdObservationFilterAgentConnector:
+def mean_std_connector(policy: Any, statistics: Any) -> MeanStdObservationFilterAgentConnector:
     """The connector of a filter that a rollout worker kept beside the policy.
 
     Args:
         policy: Whose observations the filter sees.
-        found: A `FilterRecord` of the vault.
+        statistics: A `FilterRecord` of the vault.
 
     Raises:
         SpaceError: The statistics do not fit the policy's observation space.
     """
     connector = MeanStdObservationFilterAgentConnector(
-        ConnectorContext.from_policy(policy), found.demean, found.destd, found.clip
+        ConnectorContext.from_policy(policy), statistics.demean, statistics.destd, statistics.clip
     )
     connector.filter.set_moments(
-        [Moments(*each) for each in zip(found.count, found.mean, found.sum_of_squares, strict=True)]
+        [
+            Moments(*each)
+            for each in zip(
+                statistics.count, statistics.mean, statistics.sum_of_squares, strict=True
+            )
+        ]
     )
     return connector
 

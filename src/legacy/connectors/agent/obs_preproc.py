@@ -62,9 +62,9 @@ class ObsPreprocessorConnector(ColumnsAgentConnector):
         preprocessor = self.preprocessor
         raw = rows.entries(name)
         if len(raw) == 1:
-            made = preprocessor.transform(raw[0])
-            if made is not raw[0]:
-                rows.set(name, [made])
+            processed = preprocessor.transform(raw[0])
+            if processed is not raw[0]:
+                rows.set(name, [processed])
             return
         plan = getattr(preprocessor, "plan", None)
         if plan is not None and plan.kind == "none":
@@ -76,20 +76,20 @@ class ObsPreprocessorConnector(ColumnsAgentConnector):
                 preprocessor.check_shape(observation)
             rows.set(name, plan.transform_batch(rows.batch(name)))
             return
-        made = [preprocessor.transform(observation) for observation in raw]
-        if any([one is not other for one, other in zip(made, raw, strict=True)]):
-            rows.set(name, made)
+        processed = [preprocessor.transform(observation) for observation in raw]
+        if any([one is not other for one, other in zip(processed, raw, strict=True)]):
+            rows.set(name, processed)
 
     def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
         """Preprocess the observations."""
-        made = columns
+        changed = columns
         for name in _COLUMNS:
             if name in columns:
                 raw = columns[name]
                 observation = self.preprocessor.transform(raw)
                 if observation is not raw:
-                    made = {**made, name: observation}
-        return made
+                    changed = {**changed, name: observation}
+        return changed
 
     def part(self) -> Contribution:
         """The preprocessing, where observations of its space make one batch."""

@@ -89,19 +89,19 @@ class ViewBuilder:
 
     def buffers_of(self, slot: Slot) -> dict[str, list[Array]]:
         """What is kept of an agent by column, oldest first, one array a leaf."""
-        held = {} if slot.newest is None else slot.newest
+        newest = {} if slot.newest is None else slot.newest
         rows = {
             "obs" if name == "new_obs" else name: nest.map_structure(
                 lambda leaf: np.asarray(leaf)[None], value
             )
-            for name, value in held.items()
+            for name, value in newest.items()
             if name != "infos"
         }
         if self._store is not None:
-            kept = self._store.state_of(np.array([slot.index], np.intp))
+            state = self._store.state_of(np.array([slot.index], np.intp))
             rows |= {
                 "obs" if name == "new_obs" else name: nest.map_structure(lambda leaf: leaf[0], past)
-                for name, past in kept.items()
+                for name, past in state.items()
             }
         return {name: list(nest.flatten(value)) for name, value in rows.items()}
 
@@ -130,18 +130,22 @@ class ViewBuilder:
                 columns[view.name] = self._now(view.column, rows, [slot])
         return columns
 
-    def build(self, rows: Rows, known: list[Slot | None] | None = None) -> dict[str, Any]:
+    def build(self, rows: Rows, known_slots: list[Slot | None] | None = None) -> dict[str, Any]:
         """The columns of agents, a row each, none of them twice.
 
         Args:
             rows: What they bring.
-            known: Their slots, where somebody looked already.
+            known_slots: Their slots, where somebody looked already.
         """
-        found = self.slots_of(rows.slots) if known is None else known
-        first = {} if all(found) else {row: None for row, slot in enumerate(found) if slot is None}
+        slots_or_none = self.slots_of(rows.slots) if known_slots is None else known_slots
+        first = (
+            {}
+            if all(slots_or_none)
+            else {row: None for row, slot in enumerate(slots_or_none) if slot is None}
+        )
         for row in first:
-            found[row] = self._started(rows.slots[row])
-        slots: Any = found
+            slots_or_none[row] = self._started(rows.slots[row])
+        slots: Any = slots_or_none
         for slot in slots:
             slot.steps += 1
             slot.newest = None
@@ -167,8 +171,8 @@ class ViewBuilder:
 
     def _count(self, rows: Rows, slots: Sequence[Slot], first: Collection[int]) -> None:
         """Number the steps that are no first ones, as records say or one after the other."""
-        told = rows.entries("t") if "t" in rows else [None] * len(slots)
-        for row, (slot, t) in enumerate(zip(slots, told, strict=True)):
+        times = rows.entries("t") if "t" in rows else [None] * len(slots)
+        for row, (slot, t) in enumerate(zip(slots, times, strict=True)):
             if row not in first:
                 slot.t = slot.t + 1 if t is None else t
 
@@ -189,14 +193,14 @@ class ViewBuilder:
     def _now(self, column: str, rows: Rows, slots: Sequence[Slot]) -> Nest:
         """The values of this step of a column that is known now."""
         if column == "obs":
-            seen = rows.column("new_obs")
-            if type(seen) is list:
-                if len(seen) == 1:
-                    return to_row(seen[0])
-                if type(seen[0]) is not np.ndarray:
-                    return stack_rows(seen)
-                seen = rows.batch("new_obs")
-            return narrowed(seen) if type(seen) is np.ndarray else nest.mapped(narrowed, seen)
+            obs = rows.column("new_obs")
+            if type(obs) is list:
+                if len(obs) == 1:
+                    return to_row(obs[0])
+                if type(obs[0]) is not np.ndarray:
+                    return stack_rows(obs)
+                obs = rows.batch("new_obs")
+            return narrowed(obs) if type(obs) is np.ndarray else nest.mapped(narrowed, obs)
         if column == "infos":
             return stack_objects(list(rows.column("infos") or [{} for _ in slots]))
         if column == "agent_index":
@@ -270,13 +274,13 @@ class ViewBuilder:
     def _look(self, view: View, places: Array) -> Nest:
         """A view over several steps, or over one that is further back."""
         assert self._store is not None, "only plans with ranges look back"
-        found = self._store.look(view.column, places, np.array(view.offsets, np.intp))
+        window = self._store.look(view.column, places, np.array(view.offsets, np.intp))
 
         def shaped(leaf: Array) -> Array:
             leaf[:, view.unknown] = 0
             return leaf[:, 0] if len(view.shifts) == 1 else leaf
 
-        return nest.map_structure(shaped, found)
+        return nest.map_structure(shaped, window)
 
 
 def _names(rows: Rows, row: int) -> Iterable[str]:

@@ -116,15 +116,15 @@ class ViewRequirementAgentConnector(ColumnsAgentConnector):
 
         def of_env(env_id: Any, agents: Sequence[Any]) -> dict[Any, KeptHistory]:
             slots = builder.slots_of([(env_id, agent) for agent in agents]) if builder else []
-            found: dict[Any, KeptHistory] = defaultdict(lambda: KeptHistory(None, None))
-            found.update(
+            histories: dict[Any, KeptHistory] = defaultdict(lambda: KeptHistory(None, None))
+            histories.update(
                 {a: KeptHistory(builder, slot) for a, slot in zip(agents, slots, strict=True)}
             )
-            return found
+            return histories
 
-        known = builder.agents() if builder is not None else {}
+        by_env = builder.agents() if builder is not None else {}
         collectors: dict[Any, dict[Any, KeptHistory]] = defaultdict(lambda: of_env(None, ()))
-        collectors.update({env_id: of_env(env_id, agents) for env_id, agents in known.items()})
+        collectors.update({env_id: of_env(env_id, agents) for env_id, agents in by_env.items()})
         return collectors
 
     def episode(self, env_id: Any, agent_id: Any) -> Any:
