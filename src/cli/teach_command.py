@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..core.errors import ConfigError, PieceError
+from ..core.errors import ConfigError, PieceError, SpaceError
 from ..core.text.shell import command
 from .environments import Environment
 from .options import PATH, DryRun, Json, Loading, One, Seed
@@ -76,18 +76,23 @@ def teach(
     out = None if dry_run else out
     teacher = Actor.from_checkpoint(path, policy_ids=policy, **loading.words())
     screen = errors_console() if as_json else console()
-    found = taught_by(
-        learner,
-        teacher,
-        lambda: environment.make(path),
-        until=until,
-        steps=steps,
-        seed=seed,
-        out=out,
-        progress=lambda lesson: screen.print(
-            f"{lesson.steps:,} steps  agreement {lesson.agreement:.1%}", soft_wrap=True
-        ),
-    )
+    try:
+        found = taught_by(
+            learner,
+            teacher,
+            lambda: environment.make(path),
+            until=until,
+            steps=steps,
+            seed=seed,
+            out=out,
+            progress=lambda lesson: screen.print(
+                f"{lesson.steps:,} steps  agreement {lesson.agreement:.1%}", soft_wrap=True
+            ),
+        )
+    except (SpaceError, ConfigError) as error:
+        if "rlconnect" in error.hint and ".adapt(" in error.hint:
+            error.hint = f"adapt it first: {command('adapt', path, *_env_words(environment))}"
+        raise
     if as_json:
         print_json({**found.to_dict(), "written": None if out is None else str(out)})
     else:
@@ -100,9 +105,7 @@ def _lines(found: Taught, environment: Environment, teacher: str, out: Path | No
     lines = str(found).splitlines()
     if out is None:
         return [*lines, "written        nothing; give --out DIR and no --dry-run"]
-    env = ["--env", str(environment.env)]
-    for each in environment.env_config or ():
-        env += ["--env-config", each]
+    env = _env_words(environment)
     train = command("train", "--algo", "PPO", *env, "--from", out, "--teacher", teacher)
     return [
         *lines,
@@ -110,3 +113,11 @@ def _lines(found: Taught, environment: Environment, teacher: str, out: Path | No
         f"train on       {train}",
         f"act            {command('rollout', out, *env)}",
     ]
+
+
+def _env_words(environment: Environment) -> list[str]:
+    """The options that say which environment."""
+    words = ["--env", str(environment.env)]
+    for each in environment.env_config or ():
+        words += ["--env-config", each]
+    return words

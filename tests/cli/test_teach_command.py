@@ -63,6 +63,10 @@ def test_what_was_not_reached_is_a_finding(words, capsys):
         (["--student", "old", "--set", "lr=1"], "--set is of a new network"),
         (["--set", "model_config.use_lstmm=true"], "did you mean 'use_lstm'"),
         (["--env", f"{RULE}:Follow"], "does other things"),
+        (
+            ["--env", f"{RULE}:Follow"],
+            f"first: rlconnect adapt old --env {RULE}:Follow",
+        ),
     ],
 )
 def test_mistakes_are_told(words, more, says, capsys):

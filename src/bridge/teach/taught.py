@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -55,7 +56,7 @@ class Taught:
     @property
     def is_reached(self) -> bool:
         """Whether the student agrees as often as was asked for."""
-        return self.lessons[-1].agreement >= self.until
+        return is_enough(self.lessons, self.until)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the student as a folder that loads and trains on, like a migrated one.
@@ -87,6 +88,11 @@ class Taught:
             f"of random actions {self.random_returns.mean:.1f}"
             + (f"\n{self.remark}" if self.remark else "")
         )
+
+
+def is_enough(lessons: Sequence[Lesson], until: float) -> bool:
+    """Whether the last two rounds reach an agreement: one alone may have had easy states."""
+    return all(lesson.agreement >= until for lesson in lessons[-2:])
 
 
 def save_student(

@@ -27,7 +27,7 @@ from .agreement import agreement
 from .labels import teacher_of
 from .recorded_env import RecordedEnv, over_and_over
 from .student import Student, agent_spaces, maker, random_play, student_of, taught_config
-from .taught import Lesson, Taught, save_student
+from .taught import Lesson, Taught, is_enough, save_student
 
 _ROUNDS: Final = 16
 """How many rounds' worth of steps are learnt from at a time, of all that were played."""
@@ -68,7 +68,8 @@ def teach(
         teacher: Any policy for this environment: adapted, migrated, of either stack. One teaches
             all of several students; several teach those of their names.
         env: The environment: an id or a function that makes one; the config's if None.
-        until: The agreement that is enough: the share of steps with the same best action.
+        until: The agreement that is enough in two rounds running: the share of steps with the same
+            best action.
         steps: How many steps are played at most.
         round_steps: How many of them a round has.
         num_envs: How many environments are played side by side.
@@ -129,7 +130,8 @@ def teach(
             "the teacher is worse than random actions",
             expected=f"more than {at_random.mean:.1f}",
             found=f"a return of {theirs.mean:.1f} ± {theirs.half_interval:.1f}",
-            hint="does it see what it was trained on? rlconnect adapt PATH --env ENV shows it.",
+            hint="it sees other things than it was trained on, or does them otherwise; adapt it "
+            "first: rlconnect.adapt(teacher, env=..., obs=...).",
         )
     learning = playing
     if data is not None:
@@ -174,7 +176,7 @@ def teach(
                 save_student(taught, out, mapping)
             if progress is not None:
                 progress(lessons[-1])
-            if alike >= until:
+            if len(lessons) > 1 and is_enough(lessons, until):
                 break
     finally:
         runner.stop()

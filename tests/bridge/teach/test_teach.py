@@ -1,13 +1,23 @@
 """A policy teaches another network what it does, alone or beside PPO's own loss."""
 
+import errno
+import os
+
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect import Actor, adapt, load, rollout, teach
 from rlconnect.bridge.teach import learners
 from rlconnect.bridge.teach.recorded_env import over_and_over
+from rlconnect.bridge.teach.taught import Lesson, is_enough
 from rlconnect.core.adapters import MapActions
-from rlconnect.core.errors import ConfigError, EpisodeError, PieceError, SpaceError
+from rlconnect.core.errors import (
+    CheckpointWriteError,
+    ConfigError,
+    EpisodeError,
+    PieceError,
+    SpaceError,
+)
 from rlconnect.v2 import MeanStdFilter, PPOConfig, make_multi_agent
 from rlconnect.v2.learning.loss_check import LossError
 
@@ -143,6 +153,34 @@ def test_a_loss_that_is_no_number_leaves_the_student_of_the_round_before(tmp_pat
     kept = load(tmp_path / "new").only.native.module.get_state()
     assert len(told) == 1
     assert all(np.array_equal(kept[name], told[0][name]) for name in kept)
+
+
+def test_a_full_disk_leaves_the_student_of_the_round_before(tmp_path, monkeypatch):
+    """The error gives the disk's reason, and what lies there is whole."""
+    told = []
+
+    def fill(lesson):
+        told.append(load(tmp_path / "new").only.native.module.get_state())
+        monkeypatch.setattr(os, "fsync", refused)
+
+    def refused(*args):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(CheckpointWriteError, match="no space left"):
+        taught(config(), until=1.0, progress=fill, out=tmp_path / "new")
+
+    kept = load(tmp_path / "new").only.native.module.get_state()
+    assert len(told) == 1
+    assert all(np.array_equal(kept[name], told[0][name]) for name in kept)
+    assert os.listdir(tmp_path) == ["new"]
+
+
+def test_one_good_round_is_not_enough():
+    """Its states may have been easy ones."""
+    poor, good = (Lesson(0, agreement, 0.0) for agreement in (0.9, 0.99))
+
+    assert not is_enough([good, poor, good], 0.98)
+    assert is_enough([poor, good, good], 0.98)
 
 
 def test_a_student_without_memory_is_told_that_its_teacher_has_one():
