@@ -265,3 +265,23 @@ def test_a_table_that_is_none_is_told(tmp_path):
 
     with pytest.raises(CorruptCheckpointError, match="no table that can go on"):
         CSVLogger({}, tmp_path)
+
+
+def test_tensorboard_reads_what_is_written(tmp_path):
+    """By its own reader: tags, steps and numbers, and of a run that went on the later ones."""
+    reading = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    first = TBXLogger({}, tmp_path)
+    for step in (10, 20, 30):
+        told = {"learners": {"loss": step / 4}, "name": "x", "num_env_steps_sampled_lifetime": step}
+        first.on_result({**told, "training_iteration": step // 10})
+    first.close()
+    file = EventFile(tmp_path, ".1")
+    file.begin_again(20)
+    file.add_scalars({"ray/tune/learners/loss": -1.5}, 20)
+    file.close()
+
+    found = reading.EventAccumulator(str(tmp_path)).Reload()
+
+    assert "ray/tune/learners/loss" in found.Tags()["scalars"]
+    rows = [(each.step, each.value) for each in found.Scalars("ray/tune/learners/loss")]
+    assert rows == [(10, 2.5), (20, -1.5)]
