@@ -79,6 +79,12 @@ def train(
         int | None,
         typer.Option("--evaluate-every", min=1, metavar="N", help="Iterations; 10 episodes each."),
     ] = None,
+    video: Annotated[
+        str | None,
+        typer.Option(
+            "--video", metavar="gif|mp4", help="Film an episode of each evaluation (extra video)."
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="A new folder; runs/ALGO-ENV if left out."),
@@ -113,7 +119,11 @@ def train(
     recipe.put("debugging", seed=seed)
     recipe.put("evaluation", evaluation_interval=evaluate_every)
     recipe.tell([*(told or []), *([] if teacher is None else [f"teacher={json.dumps(teacher)}"])])
-    recipe.put("run", keep=keep, save_every=save_every, stop=_stop(stop))
+    recipe.put("run", keep=keep, save_every=save_every, stop=_stop(stop), video=video)
+    if loading.mapping:
+        recipe.put(
+            "run", agents={str(each): name for each, name in (loading.agents() or {}).items()}
+        )
     if begin is not None and not recipe.env:
         recipe.put("environment", env=_own_env(begin))
     if not recipe.env:

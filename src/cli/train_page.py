@@ -62,6 +62,7 @@ def as_data(
         if best is None
         else {"path": best[0].path, "metric": score, "value": best[1].get(score)},
         "newest_checkpoint": None if latest is None else latest.path,
+        "agents": dict(recipe.run.get("agents", {})),
         "again": list(again),
     }
 
@@ -97,12 +98,13 @@ def train_page(data: dict[str, Any]) -> tuple[RenderableType, list[Text]]:
         )
         lines.append(Text(f"evaluated {data['evaluated']:.1f}{between}"))
     best = data["best_checkpoint"]
+    cast = [f"--map={agent}={policy}" for agent, policy in data["agents"].items()]
     below = []
     if best is not None:
         value = "" if best["value"] is None else f"  {best['value']:.5g}"
         below += [
             Text(f"best checkpoint  {visible(best['path'])}{value}"),
-            Text(f"  {command('rollout', best['path'], '--env', data['env'])}", "command"),
+            Text(f"  {command('rollout', best['path'], '--env', data['env'], *cast)}", "command"),
         ]
     below += [
         Text("curves, and going on", "label"),

@@ -7,7 +7,7 @@ A recipe is settings as TOML has them, with a table `run` beside them; it lies i
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,7 +28,9 @@ _BUFFER: Final = "store_buffer_in_checkpoints"
 _KEEP: Final = 3
 _SAVE_EVERY: Final = 10
 _TABLES: Final = ("run", "environment", "debugging", "evaluation")
-_RUN_KEYS: Final = ("stop", "keep", "save_every", "score", "mode", "from", "teacher")
+_RUN_KEYS: Final = (
+    "stop", "keep", "save_every", "score", "mode", "from", "teacher", "video", "agents",
+)  # fmt: skip
 
 
 class Recipe:
@@ -138,6 +140,8 @@ class Recipe:
             config.update_from_dict({_BUFFER: True})  # Without it no run goes on as it was.
         if self.run.get("from"):
             config.from_migrated(folder / START)
+        if self.run.get("agents"):
+            config.multi_agent(policies=self.policies, policy_mapping_fn=self._policy_of())
         take_settings(config, self.data)
         if not self._is_mine:
             mine = {*attributes_of(cls, self._told), "_rl_module_spec"}  # of START, or none
@@ -146,6 +150,23 @@ class Recipe:
         if self.run.get("teacher") and self.teacher is None:
             config.update_from_dict({TEACHER: str(folder / TEACHER)})
         return config
+
+    @property
+    def policies(self) -> list[str]:
+        """The policies that agents are mapped to."""
+        agents = self.run.get("agents", {})
+        if not isinstance(agents, Mapping) or not all(isinstance(x, str) for x in agents.values()):
+            raise ConfigError(
+                "[run] agents", expected="a table of agents with policies", found=repr(agents)
+            )
+        return sorted(set(agents.values()))
+
+    def _policy_of(self) -> Callable[..., str]:
+        """Which policy plays an agent: by its name, or by the first pattern that fits."""
+        from ..bridge.loading.mapping import Casting
+
+        casting = Casting(self.policies, dict(self.run["agents"]))
+        return lambda agent_id, episode=None, **more: casting(agent_id)
 
     @property
     def teacher(self) -> str | None:
@@ -196,6 +217,7 @@ class Recipe:
             saving=saving,
             loggers=[*DEFAULT_LOGGERS, *map(service_named, services)],
             beside=beside,
+            video=self._told_of("video", "") or None,
         )
 
 

@@ -1,6 +1,8 @@
 """`rlconnect train`: a run from a file or from options, told as it goes, and gone on with."""
 
 import json
+import shlex
+from pathlib import Path
 
 import pytest
 from rlconnect.cli.app import main
@@ -20,6 +22,8 @@ import os
 import signal
 
 import gymnasium as gym
+import numpy as np
+from rlconnect.v2 import MultiAgentEnv
 
 
 class Mine(gym.Wrapper):
@@ -55,6 +59,32 @@ class Interrupted(Mine):
 class Other(gym.Wrapper):
     def __init__(self):
         super().__init__(gym.make("Acrobot-v1"))
+
+
+class Two(MultiAgentEnv):
+    def __init__(self, settings=None):
+        super().__init__()
+        self.agents = self.possible_agents = [0, 1]
+        self.observation_spaces = dict.fromkeys(self.agents, gym.spaces.Box(0, 1, (2,)))
+        self.action_spaces = dict.fromkeys(self.agents, gym.spaces.Discrete(2))
+
+    def reset(self, *, seed=None, options=None):
+        self.n = 0
+        return self.seen(), {}
+
+    def seen(self):
+        return {agent: np.full(2, self.n / 8, np.float32) for agent in self.agents}
+
+    def step(self, actions):
+        self.n += 1
+        paid = {agent: float(action) for agent, action in actions.items()}
+        return self.seen(), paid, {"__all__": self.n == 8}, {"__all__": False}, {}
+"""
+NAMED = """
+import gymnasium as gym
+from rlconnect.v2 import register_env
+
+register_env("named-env", lambda context: gym.make("CartPole-v1"))
 """
 
 
@@ -151,6 +181,38 @@ def test_hints_are_in_options(capsys):
 
     said = capsys.readouterr().err
     assert "--set restart_failed_sub_environments=true" in said
+
+
+def test_what_a_run_does_not_keep_is_said_again(capsys):
+    """Imports and services are options, so the command by which it goes on repeats them."""
+    (Path("named.py")).write_text(NAMED, encoding="utf-8")
+    words = ["--algo", "PPO", "--env", "named-env", "--import", "named.py", *SMALL]
+
+    assert trained(*words, "--stop", "iterations=1", "--out", "a") == 0
+
+    assert "rlconnect train --resume a --import=named.py --stop iterations=2" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
+def test_several_agents(tmp_path, capsys):
+    """`--map` says who plays whom, now and when the run goes on; without it that is asked."""
+    words = ["--algo", "PPO", "--env", "mine.py:Two", *SMALL]
+    assert trained(*words, "--stop", "iterations=1", "--out", "lost") == 2
+    assert "--map AGENT=ID" in capsys.readouterr().err
+
+    mapped = ["--map", "0=first", "--map", "*=rest"]
+    assert trained(*words, *mapped, "--stop", "iterations=2", "--out", "whole") == 0
+    assert trained(*words, *mapped, "--stop", "iterations=1", "--out", "part") == 0
+    assert trained("--resume", "part", "--env", "mine.py:Two", "--stop", "iterations=2") == 0
+
+    assert curves(tmp_path / "part") == curves(tmp_path / "whole")
+    told = curves(tmp_path / "whole")[-1]
+    assert float(told["env_runners/num_agent_steps_sampled_lifetime/0"]) == 256
+    assert {"learners/first/total_loss", "learners/rest/total_loss"} <= told.keys()
+    said = capsys.readouterr().out.splitlines()
+    best = next(line for line in said if line.startswith("  rlconnect rollout whole"))
+    assert main(shlex.split(best)[1:]) == 0
 
 
 def test_going_on_in_another_environment(capsys):

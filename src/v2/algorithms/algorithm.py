@@ -12,6 +12,7 @@ What is saved and taken back lies in `saving`, which env runners there are in `e
 from __future__ import annotations
 
 import abc
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -480,6 +481,17 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         results: ResultDict = self._evaluation.run(self)
         self._tell_evaluated(results)
         return results
+
+    def film_evaluations(self, path: str | os.PathLike[str]) -> None:
+        """Film the first episode of each evaluation from now on (the extra `video`).
+
+        Environments that gymnasium makes by id are made to draw; others get `render_mode` in
+        their `env_config`.
+
+        Args:
+            path: The film, a `.gif` or `.mp4`; each is made once the last was taken away.
+        """
+        self._evaluation.film(Path(path))
 
     def _tell_evaluated(self, results: ResultDict) -> None:
         self._hooks.call(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -11,6 +13,7 @@ import numpy as np
 
 from ...core.errors import ConfigError
 from ...core.formulas.intervals import interval_of
+from ...core.video import MODE
 from ..metrics import names
 from ..metrics.metrics_logger import MetricsLogger
 from .env_runner_group import EnvRunnerGroup
@@ -49,6 +52,7 @@ class Evaluation:
         self.config: Any = None
         self.group: EnvRunnerGroup | None = None
         self._steps, self._seconds = 0, 0.0  # of all samples
+        self._film: Path | None = None
         self.metrics = MetricsLogger(root=True, stats_cls_lookup=config.stats_cls_lookup)
         if config.evaluation_interval:
             self.make_runners()
@@ -66,12 +70,24 @@ class Evaluation:
                     "there is no environment to evaluate in",
                     hint='evaluation(evaluation_config={"env": ...}).',
                 )
+            if self._film is not None:
+                _add_film(config, self._film)
             config.freeze()
             self.config = config
             self.group = EnvRunnerGroup(
                 config, on_recreated=lambda found: self._on_recreated(found, True)
             )
         return self.group
+
+    def film(self, path: Path) -> None:
+        """Film the first episode of each evaluation from now on; the runners are made anew.
+
+        Args:
+            path: The film; each is made once the last was taken away.
+        """
+        self.stop()
+        self.group, self._film = None, path
+        self.make_runners()
 
     def run(self, algorithm: Any) -> dict[str, Any]:
         """Evaluate.
@@ -181,6 +197,16 @@ class Evaluation:
         """Close environments and end processes."""
         if self.group is not None:
             self.group.stop()
+
+
+def _add_film(config: Any, path: Path) -> None:
+    """Let an evaluation's runners film, and their environments draw."""
+    from ..env_runners.filming import EpisodeFilm
+
+    given = config.callbacks_class
+    film = partial(EpisodeFilm, path)
+    config.callbacks_class = [*(given if isinstance(given, (list, tuple)) else [given]), film]
+    config.env_config = {"render_mode": MODE, **config.env_config}
 
 
 def _began(episode: Any) -> int:

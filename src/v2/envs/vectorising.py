@@ -9,6 +9,7 @@ import gymnasium as gym
 from ...core.errors import ConfigError
 from .context import EnvContext
 from .foreign_envs import ForeignEnvs
+from .multi_agent_env import MultiAgentEnv
 from .process_envs import ProcessEnvs
 from .registry import env_creator_of
 from .sub_envs import SubEnvs
@@ -106,13 +107,13 @@ def _by_entry_point(config: Any, contexts: list[EnvContext]) -> MadeEnvs:
 
 
 def _checked(env: Any) -> Any:
-    if isinstance(env, gym.Env):
+    if isinstance(env, gym.Env) and not isinstance(env.unwrapped, MultiAgentEnv):
         return env
     raise ConfigError(
-        "config.environment(...) made no environment",
+        "config.environment(...) made no environment of one agent",
         expected="a gymnasium.Env",
         found=type(env).__name__,
-        hint="several agents at once need config.multi_agent(policies=...)."
+        hint="several agents need config.multi_agent(policies=..., policy_mapping_fn=...)."
         if hasattr(env, "possible_agents")
         else "wrap it, or derive it from gymnasium.Env.",
     )

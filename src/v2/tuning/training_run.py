@@ -3,6 +3,7 @@
     FOLDER/result.json, progress.csv, events.out.tfevents.*    a result for each iteration
     FOLDER/checkpoint_000040/                                  all of it, after iteration 40
     FOLDER/spaces.json                                         the environment's, to be held to
+    FOLDER/videos/iteration_000040.gif                         an episode of an evaluation
 
 A result is written before the checkpoint of its iteration. So whenever the process dies, the newest
 checkpoint has all results up to its own beside it; later ones are taken away when the run goes on,
@@ -36,6 +37,8 @@ from .stopping import RESULT_KEYS, metric_of, warn_if_never
 from .trial import Checkpoints
 
 SPACES: Final = "spaces.json"
+VIDEOS: Final = "videos"
+_FILMS: Final = ("gif", "mp4")
 _VECTOR: Final = "__env__"
 RETURN: Final = RESULT_KEYS["episode_reward_mean"]
 
@@ -58,6 +61,7 @@ class TrainingRun:
         saving: When checkpoints are made, and how many are kept.
         loggers: What writes results; None for CSV, JSON and TensorBoard.
         beside: Texts that lie in the folder as well, by the names of their files.
+        video: "gif" or "mp4" films an episode of each evaluation (the extra `video`).
 
     Attributes:
         folder: The folder.
@@ -87,7 +91,15 @@ class TrainingRun:
         saving: CheckpointConfig | None = None,
         loggers: Sequence[type[Logger]] | None = None,
         beside: Mapping[str, str] | None = None,
+        video: str | None = None,
     ) -> None:
+        if video is not None and (video not in _FILMS or not config.evaluation_interval):
+            raise ConfigError(
+                f"TrainingRun(video={video!r})",
+                expected="'gif' or 'mp4', and evaluations to be filmed",
+                found=f"evaluation_interval={config.evaluation_interval!r}",
+                hint="config.evaluation(evaluation_interval=10).",
+            )
         self.folder = Path(folder)
         self.stop = dict(stop or {})
         self.last_result: dict[str, Any] = {}
@@ -95,6 +107,7 @@ class TrainingRun:
         self._saving = saving or CheckpointConfig(3, RETURN, "max", 10)
         self.checkpoints = Checkpoints(self.folder, self._saving)
         self._is_ending = False
+        self._film = None if video is None else self.folder / VIDEOS / f"newest.{video}"
 
     @property
     def newest(self) -> int | None:
@@ -136,6 +149,8 @@ class TrainingRun:
         algorithm.progress_line = None
         try:
             self._make_folder()
+            if self._film is not None:
+                algorithm.film_evaluations(self._film)
             self._check_spaces(algorithm)
             self._restore(algorithm)
             why = self.reached(self.last_result)
@@ -205,6 +220,9 @@ class TrainingRun:
             with refusals(self.folder):
                 logger.on_result({key: each for key, each in result.items() if key != "config"})
             self.last_result = result
+            if self._film is not None and self._film.exists():
+                name = f"iteration_{algorithm.iteration:06d}{self._film.suffix}"
+                self._film.replace(self._film.with_name(name))
             on_result(result)
             is_last = bool(why) or self._is_ending
             if self.checkpoints.is_due(algorithm.iteration, is_last):
