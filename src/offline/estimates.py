@@ -8,9 +8,20 @@ import numpy as np
 
 from ..core.formulas.intervals import Interval, interval_of
 from ..core.types import Array
-from .estimators import Judged
+from .estimators import NEED_MODEL, Judged, Steps
 
 _LEAST: float = 1e-8
+_FAR: float = 3.0
+
+
+def doubts_of(method: str, steps: Steps) -> tuple[str, ...]:
+    """Why not to trust what a method makes of recorded steps, where that shows."""
+    if method not in NEED_MODEL or steps.reach is None or steps.reach <= _FAR:
+        return ()
+    return (
+        f"the model is asked for actions that are unlike the recorded ones ({steps.reach:.3g} "
+        f"times as far from them as they are from each other; up to {_FAR:g} is fine)",
+    )
 
 
 @dataclass(frozen=True)
@@ -23,6 +34,7 @@ class Estimate:
         v_target: The mean that the policy is estimated to get.
         v_target_std: Its standard deviation over episodes.
         influence: What each episode does to `v_target`; intervals are made of it.
+        doubts: Why not to trust it, where that shows.
     """
 
     v_behavior: float
@@ -30,9 +42,10 @@ class Estimate:
     v_target: float
     v_target_std: float
     influence: Array = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+    doubts: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, behavior: Array, found: Judged) -> Estimate:
+    def of(cls, behavior: Array, found: Judged, doubts: tuple[str, ...] = ()) -> Estimate:
         """The estimate that a value for each episode amounts to."""
         return cls(
             float(behavior.mean()),
@@ -40,6 +53,7 @@ class Estimate:
             float(found.values.mean()),
             float(found.values.std()),
             found.influence,
+            doubts,
         )
 
     @property

@@ -32,6 +32,8 @@ class Steps:
         values: Its value of what the policy would do there, `(N,)`.
         influence: What each episode does to the mean of first values, `(E,)`, through the model,
             too; None where the model cannot tell.
+        reach: How far beyond what was recorded the model is asked, on a scale on which 1 is not
+            at all; None where that was not looked at.
     """
 
     lengths: Array
@@ -40,6 +42,7 @@ class Steps:
     chosen: Array | None = None
     values: Array | None = None
     influence: Array | None = None
+    reach: float | None = None
 
     @cached_property
     def starts(self) -> Array:

@@ -15,8 +15,8 @@ from ..core.types import Array
 from ..legacy.models.catalog import build_model
 
 _MOST_UNKNOWNS: Final = 2_000
-_RIDGE: Final = 1e-9
-_LEAST_FREE: Final = 0.25
+RIDGE: Final = 1e-9
+FREE: Final = 0.25
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,11 @@ class Transitions:
 
     Args:
         seen: What the network sees before each step, `(N, ...)`.
-        actions: What was done, `(N,)`.
+        actions: What was done, `(N,)`; a vector each, `(N, d)`, where actions are not few.
         rewards: What it earned, `(N,)`.
         seen_next: What the network sees after it.
-        chances_next: How probable each action is there under the policy, `(N, n)`.
+        choices_next: What the policy would do there: how probable each action is, `(N, n)`; some
+            that it draws, `(N, k, d)`, where they are not few.
         is_last: After which nothing comes.
     """
 
@@ -87,18 +88,21 @@ class Transitions:
     actions: Array
     rewards: Array
     seen_next: Array
-    chances_next: Array
+    choices_next: Array
     is_last: Array
 
 
 class FittedQ:
-    """Values of actions.
+    """Values of actions that are few.
 
     Args:
         shape: Of what the network sees.
         actions: How many there are.
         settings: How it is built and fitted.
     """
+
+    reach: float | None = None
+    """How far beyond what was recorded it is asked, on a scale on which 1 is not at all."""
 
     def __init__(self, shape: tuple[int, ...], actions: int, settings: FittedQSettings) -> None:
         import torch
@@ -147,10 +151,10 @@ class FittedQ:
             torch.as_tensor(np.ascontiguousarray(each))
             for each in (
                 np.asarray(steps.seen, np.float32),
-                np.asarray(steps.actions, np.int64),
+                steps.actions,
                 np.asarray(steps.rewards, np.float32),
                 np.asarray(steps.seen_next, np.float32),
-                np.asarray(steps.chances_next, np.float32),
+                np.asarray(steps.choices_next, np.float32),
                 gamma * (1.0 - np.asarray(steps.is_last, np.float64)),
             )
         ]
@@ -160,11 +164,10 @@ class FittedQ:
             order = torch.as_tensor(rng.permutation(count)) if size < count else None
             for start in range(0, count, size):
                 places = slice(None) if order is None else order[start : start + size]
-                seen, actions, rewards, after, chances, worth = (each[places] for each in columns)
-                values = self._values(self._model, seen)
+                seen, actions, rewards, after, choices, worth = (each[places] for each in columns)
+                chosen = self._chosen(self._model, seen, actions)
                 with torch.no_grad():
-                    later = (self._values(self._target, after) * chances).sum(-1)
-                chosen = values.gather(-1, actions[:, None])[:, 0]
+                    later = self._expected(self._target, after, choices)
                 loss = ((rewards + worth * later - chosen) ** 2).mean()
                 optimizer.zero_grad()
                 loss.backward()
@@ -178,6 +181,19 @@ class FittedQ:
         if settings.solves:
             self._solve(steps, gamma)
         return losses
+
+    def judged(self, seen: Array, actions: Array, choices: Array) -> tuple[Array, Array]:
+        """The values of actions, and of what the policy would do there, `(N,)` both."""
+        values = self.values(seen)
+        return values[np.arange(len(actions)), actions], (values * choices).sum(-1)
+
+    def _chosen(self, model: Any, seen: Any, actions: Any) -> Any:
+        """The values of actions, as tensors."""
+        return self._values(model, seen).gather(-1, actions[:, None])[:, 0]
+
+    def _expected(self, model: Any, seen: Any, choices: Any) -> Any:
+        """The values of what the policy would do, as tensors."""
+        return (self._values(model, seen) * choices).sum(-1)
 
     def values(self, seen: Array) -> Array:
         """The value of each action, `(N, n)`."""
@@ -207,7 +223,7 @@ class FittedQ:
 
     def _solve(self, steps: Transitions, gamma: float) -> None:
         """Solve for the last layer, if what comes out is closer to its own targets."""
-        actions = steps.chances_next.shape[1]
+        actions = steps.choices_next.shape[1]
         if not hasattr(self._model, "_hidden_layers"):  # of images
             return
         here, after = self._features(steps.seen), self._features(steps.seen_next)
@@ -227,10 +243,10 @@ class FittedQ:
             goal[action] = own.T @ steps.rewards[rows]
             matrix[action, :, action] += own.T @ own
             for later in range(actions):
-                weighed = after[rows] * (worth * steps.chances_next[:, later])[rows, None]
+                weighed = after[rows] * (worth * steps.choices_next[:, later])[rows, None]
                 matrix[action, :, later] -= own.T @ weighed
         square = matrix.reshape(actions * width, actions * width)
-        square[np.diag_indices_from(square)] += _RIDGE * len(here)
+        square[np.diag_indices_from(square)] += RIDGE * len(here)
         try:
             found = np.linalg.solve(square, goal.reshape(-1)).reshape(actions, width)
         except np.linalg.LinAlgError:
@@ -239,7 +255,7 @@ class FittedQ:
         if np.mean(errors**2) <= np.mean(own_errors**2):
             self._solved, self._square = found.T, square
 
-    def influence(self, steps: Transitions, starts: Array, chances: Array, gamma: float) -> Any:
+    def influence(self, steps: Transitions, starts: Array, choices: Array, gamma: float) -> Any:
         """What each episode does to the mean value of first steps.
 
         The values solve equations that are sums over steps: what a step adds there moves them, in
@@ -248,7 +264,7 @@ class FittedQ:
         Args:
             steps: What it was fitted to.
             starts: The place of each episode's first step.
-            chances: How probable each action is there, `(E, n)`.
+            choices: What the policy would do there, as in `steps`.
             gamma: The discount.
 
         Returns:
@@ -258,11 +274,11 @@ class FittedQ:
             return None
         solved, square = self._solved, self._square
         features = self._features(steps.seen)
-        first = (chances[:, :, None] * features[starts][:, None, :]).reshape(len(starts), -1)
+        first = (choices[:, :, None] * features[starts][:, None, :]).reshape(len(starts), -1)
         pull = np.linalg.solve(square.T, first.mean(0)).reshape(solved.shape[::-1])
         pulls = (features * pull[steps.actions]).sum(-1) * len(starts)
         # A step draws the values towards itself: its own error is larger than it looks.
-        own = np.maximum(1 - _leverages(features, steps.actions), _LEAST_FREE)
+        own = np.maximum(1 - _leverages(features, steps.actions), FREE)
         errors = self._errors(steps, gamma, features @ solved, self.values(steps.seen_next))
         moved = np.add.reduceat(pulls * errors / own, starts)
         return first @ solved.T.reshape(-1) + moved
@@ -276,7 +292,7 @@ class FittedQ:
     def _errors(steps: Transitions, gamma: float, here: Array, after: Array) -> Array:
         """How far each step's reward and later value are from the value of its action."""
         chosen = here[np.arange(len(steps.rewards)), steps.actions]
-        later = (after * steps.chances_next).sum(-1)
+        later = (after * steps.choices_next).sum(-1)
         made: Array = steps.rewards + gamma * (1.0 - steps.is_last) * later - chosen
         return made
 
@@ -287,7 +303,7 @@ def _leverages(features: Array, actions: Array) -> Array:
     for action in np.unique(actions):
         rows = features[actions == action]
         spread = rows.T @ rows
-        spread[np.diag_indices_from(spread)] += _RIDGE * len(rows)
+        spread[np.diag_indices_from(spread)] += RIDGE * len(rows)
         found[actions == action] = (rows * np.linalg.solve(spread, rows.T).T).sum(-1)
     return found
 

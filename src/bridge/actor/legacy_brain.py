@@ -143,12 +143,24 @@ class LegacyBrain:
             policy.global_timestep += len(inputs)
         return actions, fetches
 
-    def logp(self, inputs: Any, actions: Nest) -> Array | None:
-        """The log-probability `(B,)` of given actions; None if there is but one action a row."""
+    def drawn(self, inputs: Any, rng: np.random.Generator) -> Nest:
+        """Actions drawn by the probability that `logp` tells; nothing is counted."""
+        inputs, chooser = self._chooser(inputs, rng)
+        if callable(chooser):
+            source: Any = chooser(inputs)
+            return source.sample()
+        return chooser.sample(inputs, rng)
+
+    def _chooser(self, inputs: Any, rng: np.random.Generator) -> tuple[Array, Any]:
+        """Inputs, and the distribution that takes them."""
         inputs = xp.to_numpy(inputs)
         if self._prepares:
             inputs = self.policy.exploration.prepare(inputs)
-        chooser = self._choosing(len(inputs)).chooser(self.policy.rng)
+        return inputs, self._choosing(len(inputs)).chooser(rng)
+
+    def logp(self, inputs: Any, actions: Nest) -> Array | None:
+        """The log-probability `(B,)` of given actions; None if there is but one action a row."""
+        inputs, chooser = self._chooser(inputs, self.policy.rng)
         if isinstance(chooser, Deterministic):
             return None
         if callable(chooser):

@@ -78,6 +78,10 @@ class ModuleBrain:
     def explored(self, inputs: Any, rng: np.random.Generator) -> Nest:
         """Actions drawn from the module's exploration distribution; counts steps."""
         self.timestep += nest.a_leaf(inputs).shape[0]
+        return self.drawn(inputs, rng)
+
+    def drawn(self, inputs: Any, rng: np.random.Generator) -> Nest:
+        """Actions drawn by the probability that `logp` tells; nothing is counted."""
         return nest.map_structure(xp.to_numpy, self._tensors.drawn(as_tensors(inputs), rng))
 
     def logp(self, inputs: Any, actions: Nest) -> Array | None:

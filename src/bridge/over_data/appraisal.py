@@ -14,7 +14,7 @@ from ...core.errors import PieceError
 from ...core.formulas.intervals import Interval, interval_of
 from ...core.types import Array
 from ...core.vault.own.atomic import replaced_file
-from ...offline.estimates import Estimate
+from ...offline.estimates import Estimate, doubts_of
 from ...offline.estimators import NEED_MODEL, Steps, judged, known_method, recorded
 from ...offline.fitted_q import FittedQSettings
 from ..loading.natives import Native, natives_of
@@ -255,16 +255,18 @@ def _appraised(
     seed: int,
 ) -> Appraisal:
     notes: list[str] = []
-    has_weights = told.behavior is not None
+    has_weights = told.has_weights
     if not has_weights and may_skip:
         methods = [each for each in methods if each == "dm"]
         notes.append(
-            "the data does not say how probable its actions were, so nothing is weighed: "
+            "the policy takes one of many actions for sure, so nothing is weighed"
+            if told.chances is None
+            else "the data does not say how probable its actions were, so nothing is weighed: "
             "name the policy that recorded it (--behavior PATH)"
         )
     if told.model is None and may_skip:
         methods = [each for each in methods if each not in NEED_MODEL]
-        notes.append("actions are not few, so no model of values is fitted")
+        notes.append("observations are images and actions not few, so no model is fitted")
     if not methods:
         told.steps()
         raise PieceError("nothing is left to estimate", found="; ".join(notes))
@@ -283,6 +285,11 @@ def _appraised(
             "would last as long; 'snpdis' does not"
         )
     behavior = float(returns.mean())
+    estimates = {
+        each: Estimate.of(returns, judged(each, steps, gamma), doubts_of(each, steps))
+        for each in methods
+    }
+    doubts = dict.fromkeys(doubt for each in estimates.values() for doubt in each.doubts)
     return Appraisal(
         policy,
         data,
@@ -291,9 +298,9 @@ def _appraised(
         gamma,
         behavior,
         interval_of(returns, behavior),
-        {each: Estimate.of(returns, judged(each, steps, gamma)) for each in methods},
+        estimates,
         weights,
-        tuple(_findings(weights, len(told.lengths))),
+        (*_findings(weights, len(told.lengths)), *doubts),
         tuple(notes),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from ...core import array_namespace as xp
 from ...core import nest
 from ...core.errors import PieceError
 from ...core.formulas.actions import get_base_struct_from_space, normalize_action
+from ...core.rllib_utils.flat_inputs import flatten_inputs_to_1d_tensor
 from ...core.types import Array, Nest
-from .replay import Manner
+from .replay import Answers, Manner
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Choices:
         logp: The log-probability of actions by the distribution's inputs; None where they are
             actions already.
         best: The actions taken without exploration.
-        acted: From its actions to the environment's, where choices are counted.
+        drawn: Actions by their probability.
+        acted: From its actions to the environment's.
         stretches: Whether bounded actions of its network are in -1 to 1.
         manner: How the data is to be taken.
     """
@@ -38,7 +41,8 @@ class Choices:
     taken: Space[Any]
     logp: Callable[[Any, Nest], Array | None]
     best: Callable[[Any], Nest]
-    acted: Callable[[Array], Array]
+    drawn: Callable[[Any, np.random.Generator], Nest]
+    acted: Callable[[Any], Any]
     stretches: bool
     manner: Manner
 
@@ -58,12 +62,44 @@ class Choices:
 
     _acted: Any = field(init=False, default=None)
     _first: int = field(init=False, default=0)
+    _rng: np.random.Generator = field(
+        init=False, repr=False, default_factory=partial(np.random.default_rng, 0)
+    )
 
-    def chances(self, inputs: Any, actions: Nest) -> tuple[Array, Array | None]:
-        """Those of recorded actions, `(B,)`, and of all there are, `(B, n)`, if they are few."""
+    def answers(self, inputs: Any, actions: Nest, seen: Any) -> Answers:
+        """What the policy makes of recorded actions.
+
+        Args:
+            inputs: What its network gave, `(B, ...)`.
+            actions: What was recorded.
+            seen: What its network saw.
+        """
+        if self._acted is not None:
+            return Answers(*self._chances(inputs, actions), seen)
+        count = self.manner.draws
+        if not count:
+            return Answers(self._density(inputs, actions), None, seen)
+        is_sure = self._logp(inputs, actions) is None
+        again = inputs if is_sure else nest.map_structure(lambda x: _repeated(x, count), inputs)
+        drawn = self.best(again) if is_sure else self.drawn(again, self._rng)
+        vectors = self._vectors(drawn)
+        return Answers(
+            None if is_sure else self._density(inputs, actions),
+            None,
+            seen,
+            self._vectors(self._given(actions)),
+            vectors.reshape(len(nest.a_leaf(inputs)), -1, vectors.shape[-1]),
+        )
+
+    def _vectors(self, actions: Nest) -> Array:
+        """The policy's actions as the environment takes them, a vector each."""
+        taken = nest.map_structure(np.asarray, self.acted(actions))
+        found: Array = flatten_inputs_to_1d_tensor(taken, self.taken)
+        return found
+
+    def _chances(self, inputs: Any, actions: Nest) -> tuple[Array, Array]:
+        """Those of recorded actions, `(B,)`, and of all there are, `(B, n)`."""
         rows = len(nest.a_leaf(inputs))
-        if self._acted is None:
-            return self._density(inputs, actions), None
         own = self._own_chances(inputs, rows)
         assert isinstance(self.taken, Discrete)  # else nothing is counted
         chances = np.zeros((rows, int(self.taken.n)))
@@ -102,8 +138,11 @@ class Choices:
         stacked: Array = np.exp(np.stack(columns, axis=1))
         return stacked
 
+    def _logp(self, inputs: Any, actions: Nest) -> Array | None:
+        return None if self.manner.is_greedy else self.logp(inputs, self._given(actions))
+
     def _density(self, inputs: Any, actions: Nest) -> Array:
-        found = None if self.manner.is_greedy else self.logp(inputs, self._given(actions))
+        found = self._logp(inputs, actions)
         if found is None:
             raise PieceError(
                 f"policy {self.name!r} takes one action for sure among {self.space}",
@@ -118,6 +157,10 @@ class Choices:
             return actions
         made: Nest = normalize_action(actions, get_base_struct_from_space(self.space))
         return made
+
+
+def _repeated(rows: Any, count: int) -> Array:
+    return np.repeat(xp.to_numpy(rows), count, axis=0)
 
 
 def flat_view(seen: Nest) -> Array:

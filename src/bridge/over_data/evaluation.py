@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.spaces import Discrete
 
 from ...core.errors import PieceError
-from ...offline.estimates import Estimate
+from ...offline.estimates import Estimate, doubts_of
 from ...offline.estimators import NEED_MODEL, judged, known_method, recorded
 from ...offline.fitted_q import FittedQSettings
 from ..loading.natives import Native, natives_of, policy_spaces
@@ -89,7 +89,8 @@ def evaluate(
     )
     if told.model is not None:
         steps = with_values(steps, told.model, gamma, FittedQSettings.of(q_model))
-    return Estimate.of(recorded(steps, gamma), judged(method, steps, gamma))
+    found = judged(method, steps, gamma)
+    return Estimate.of(recorded(steps, gamma), found, doubts_of(method, steps))
 
 
 def own_discount(native: Native) -> float | None:

@@ -7,7 +7,7 @@ taken in their place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -30,11 +30,13 @@ class Manner:
         is_normalized: Whether actions are as a network gives them, bounded ones in -1 to 1; those
             of an environment otherwise.
         is_greedy: Whether the policy is judged as one that always takes its best action.
+        draws: How many actions the policy is to draw at each step, where they are not few.
     """
 
     is_seen: bool = False
     is_normalized: bool = True
     is_greedy: bool = False
+    draws: int = 0
 
 
 @dataclass(frozen=True)
@@ -42,24 +44,26 @@ class Answers:
     """What a policy makes of rows, or of recorded episodes.
 
     Args:
-        chances: How probable each recorded action is, a density where actions are continuous.
+        chances: How probable each recorded action is, a density where actions are continuous; None
+            where the policy takes one of those for sure.
         all_chances: How probable each possible action is, `(B, n)`; None unless they are few.
         seen: The observations as the network sees them.
+        done: Recorded actions as the environment took them, a vector each, `(B, d)`.
+        draws: Actions that the policy draws in their place, `(B, k, d)`; None unless asked for.
     """
 
-    chances: Array
+    chances: Array | None
     all_chances: Array | None
     seen: Array
+    done: Array | None = None
+    draws: Array | None = None
 
     def by_episode(self, lengths: Array) -> Iterator[Answers]:
         """Those of each episode, with so many steps each and one observation more."""
         stop = 0
         for size in (lengths + 1).tolist():
             rows = slice(stop, stop + size)
-            every = self.all_chances
-            yield Answers(
-                self.chances[rows], None if every is None else every[rows], self.seen[rows]
-            )
+            yield _answers(None if each is None else each[rows] for each in _columns(self))
             stop += size
 
 
@@ -116,7 +120,7 @@ def _in_turn(watcher: Watcher, recordings: Recordings, earned: Array, done: Nest
                 nest.taken(done, places),
             )
             if collected is None:
-                collected = Answers(*(_room(each, len(earned)) for each in _columns(found)))
+                collected = _answers(_room(each, len(earned)) for each in _columns(found))
             for whole, part in zip(_columns(collected), _columns(found), strict=True):
                 if whole is not None:
                     whole[places] = part
@@ -125,8 +129,18 @@ def _in_turn(watcher: Watcher, recordings: Recordings, earned: Array, done: Nest
     return collected
 
 
-def _columns(answers: Answers) -> tuple[Any, Any, Any]:
-    return answers.chances, answers.all_chances, answers.seen
+def joined_answers(parts: Sequence[Answers]) -> Answers:
+    """Rows of answers, one part after the other."""
+    columns = zip(*map(_columns, parts), strict=True)
+    return _answers(None if each[0] is None else np.concatenate(each) for each in columns)
+
+
+def _columns(answers: Answers) -> list[Any]:
+    return [*vars(answers).values()]
+
+
+def _answers(columns: Iterable[Any]) -> Answers:
+    return Answers(*columns)
 
 
 def _room(column: Any, rows: int) -> Any:

@@ -18,6 +18,7 @@ from ...legacy.batches.step_rows import zero_of
 from ...legacy.policy.policy import Policy
 from ...offline.dataset import Dataset, open_dataset
 from ...offline.estimators import Steps
+from ...offline.fitted_critic import FittedCritic
 from ...offline.fitted_q import FittedQ, FittedQSettings, Transitions
 from ...offline.recordings import Recordings
 from ..loading.natives import Native, policy_spaces
@@ -27,6 +28,7 @@ from .watchers import watcher_of
 Form = Literal["auto", "raw", "seen"]
 
 _AT_ONCE: Final = 1 << 14
+_DRAWS: Final = 4
 _MOST_BYTES: Final = 1 << 26
 _ENVIRONMENT_ACTIONS: Final = frozenset({"minari", "npz"})
 """Kinds of data whose actions are those that the environment took."""
@@ -48,7 +50,8 @@ class Watched:
     Args:
         lengths: How many steps each episode has, `(E,)`.
         rewards: `(N,)`.
-        chances: How probable the policy finds each action, `(N,)`.
+        chances: How probable the policy finds each action, `(N,)`; None where it takes one of many
+            for sure.
         behavior: How probable it was where it was recorded; None where nobody says.
         ids: The episodes'.
         model: What models are fitted to; None if nobody asked.
@@ -56,10 +59,15 @@ class Watched:
 
     lengths: Array
     rewards: Array
-    chances: Array
+    chances: Array | None
     behavior: Array | None
     ids: list[str]
     model: ModelColumns | None = None
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether recorded actions can be weighed."""
+        return self.chances is not None and self.behavior is not None
 
     def steps(self, epsilon: float = 0.0, actions: int = 0, *, needs_weights: bool = True) -> Steps:
         """As estimators take it.
@@ -70,10 +78,16 @@ class Watched:
             needs_weights: Whether it is of no use where nothing can be weighed.
 
         Raises:
-            PieceError: Nobody says how probable the actions were where they were recorded.
+            PieceError: Nobody says how probable the actions were, or they have no probability.
         """
-        if self.behavior is None and not needs_weights:
+        if not (self.has_weights or needs_weights):
             return Steps(self.lengths, self.rewards, np.ones(len(self.rewards)))
+        if self.chances is None:
+            raise PieceError(
+                "the policy takes one of many actions for sure, which nothing recorded is",
+                expected="a policy that draws its actions, or few actions to choose from",
+                hint="judge it by a model alone: method 'dm'.",
+            )
         if self.behavior is None:
             raise PieceError(
                 "the data has no column 'action_prob'",
@@ -93,13 +107,14 @@ class ModelColumns:
 
     Args:
         seen: The observations as the network sees them, one more an episode.
-        all_chances: How probable each possible action is there.
-        actions: What was done.
+        choices: What the policy would do there: how probable each possible action is, `(N, n)`;
+            some that it draws, `(N, k, d)`, where they are not few.
+        actions: What was done, `(N,)` or `(N, d)`.
         is_last: After which nothing comes.
     """
 
     seen: Array
-    all_chances: Array
+    choices: Array
     actions: Array
     is_last: Array
 
@@ -136,13 +151,20 @@ class Watching:
                 is_normalized = bool(native.config.get("actions_in_input_normalized", True))
         self.is_normalized = is_normalized
 
-    def answers(self, held: Iterable[Recordings]) -> Iterator[tuple[Recordings, Answers]]:
-        """Episodes with what the policy makes of them, some thousand steps at a time."""
+    def answers(
+        self, held: Iterable[Recordings], draws: int = 0
+    ) -> Iterator[tuple[Recordings, Answers]]:
+        """Episodes with what the policy makes of them, some thousand steps at a time.
+
+        Args:
+            held: The episodes.
+            draws: How many actions the policy is to draw at each step, where they are not few.
+        """
         watcher = None
         for group in groups_of(held):
             if watcher is None:
                 is_seen = is_behind_connectors(self.native, group.observations, self.form)
-                manner = Manner(is_seen, self.is_normalized, self.is_greedy)
+                manner = Manner(is_seen, self.is_normalized, self.is_greedy, draws)
                 watcher = watcher_of(self.native, manner)
                 space = None if manner.is_seen else policy_spaces(self.native)[0]
             yield group, answers_to(watcher, in_space(group, space))
@@ -205,34 +227,43 @@ def watched(
     held = watching.data.recordings_at_once(policy, keep=True)
     if not by_episode:
         held = (each.rows() for each in held)
-    for group, answers in watching.answers(held):
+    for group, answers in watching.answers(held, 0 if with_model is False else _DRAWS):
         ids += group.ids
         keep(
             lengths=group.lengths,
             rewards=group.rewards,
-            chances=answers.chances[group.here],
+            chances=None if answers.chances is None else answers.chances[group.here],
             behavior=group.probabilities,
         )
+        is_few = answers.all_chances is not None
         if with_model is None:
-            with_model = answers.all_chances is not None
+            with_model = is_few or _may_be_vectors(answers)
         if with_model:
-            if answers.all_chances is None:
+            if not is_few and not _may_be_vectors(answers):
                 raise PieceError(
-                    "models of values need few actions to choose from",
-                    expected="a Discrete action space",
+                    "models of values of many actions look at vectors alone",
+                    expected="a Discrete action space, or observations that are no images",
+                    found=f"observations of shape {answers.seen.shape[1:]}",
                     hint="judge by weights alone: methods 'is', 'wis', 'tis'.",
                 )
             is_last = group.is_step_last.copy()
             is_last[is_last] = group.is_terminated
+            done = answers.done
             keep(
                 seen=answers.seen,
-                all_chances=answers.all_chances,
-                actions=np.asarray(group.actions).reshape(len(is_last)),
+                choices=answers.all_chances if is_few else answers.draws,
+                actions=np.asarray(group.actions).reshape(len(is_last))
+                if done is None
+                else done[group.here],
                 is_last=is_last,
             )
     if not ids:
         raise PieceError("the data has no steps", hint="see info()['damaged'] of the dataset.")
-    joined = {name: np.concatenate(parts) for name, parts in columns.items() if name != "behavior"}
+    joined = {
+        name: np.concatenate(parts)
+        for name, parts in columns.items()
+        if name != "behavior" and parts[0] is not None
+    }
     known = all(each is not None for each in columns["behavior"])
     recorded = np.concatenate(columns["behavior"]) if known else None
     if recorded is None and behavior is not None:
@@ -241,10 +272,10 @@ def watched(
     return Watched(
         joined["lengths"],
         joined["rewards"],
-        joined["chances"],
+        joined.get("chances"),
         recorded,
         ids,
-        ModelColumns(*(joined[n] for n in ("seen", "all_chances", "actions", "is_last")))
+        ModelColumns(*(joined[n] for n in ("seen", "choices", "actions", "is_last")))
         if with_model
         else None,
     )
@@ -257,24 +288,34 @@ def with_values(
     count = len(steps.rewards)
     episodes = np.repeat(np.arange(len(steps.lengths)), steps.lengths)
     here = np.arange(count) + episodes  # one row more an episode
-    model = FittedQ(columns.seen.shape[1:], columns.all_chances.shape[1], settings)
+    is_few = columns.choices.ndim == 2
     transitions = Transitions(
         columns.seen[here],
-        columns.actions.astype(np.int64),
+        columns.actions.astype(np.int64 if is_few else np.float32),
         steps.rewards,
         columns.seen[here + 1],
-        columns.all_chances[here + 1],
+        columns.choices[here + 1],
         columns.is_last,
     )
+    model = (
+        FittedQ(columns.seen.shape[1:], columns.choices.shape[1], settings)
+        if is_few
+        else FittedCritic(transitions, settings)
+    )
     model.fit(transitions, gamma)
-    values = model.values(transitions.seen)
-    chances = columns.all_chances[here]
+    choices = columns.choices[here]
+    chosen, values = model.judged(transitions.seen, transitions.actions, choices)
     return replace(
         steps,
-        chosen=values[np.arange(count), transitions.actions],
-        values=(values * chances).sum(-1),
-        influence=model.influence(transitions, steps.starts, chances[steps.starts], gamma),
+        chosen=chosen,
+        values=values,
+        influence=model.influence(transitions, steps.starts, choices[steps.starts], gamma),
+        reach=model.reach,
     )
+
+
+def _may_be_vectors(answers: Answers) -> bool:
+    return answers.draws is not None and answers.seen.ndim == 2
 
 
 def groups_of(held: Iterable[Recordings], most_steps: int = _AT_ONCE) -> Iterator[Recordings]:

@@ -31,7 +31,7 @@ from ..actor.players import player_of
 from ..loading.natives import Native
 from ..triple import V2Triple
 from .choices import Choices, flat_view
-from .replay import Answers, Manner, Watcher
+from .replay import Answers, Manner, Watcher, joined_answers
 
 _ROWS: Final = 1_024
 
@@ -72,7 +72,7 @@ def _choices(player: Player, brain: Brain, manner: Manner) -> Choices:
     plan, source = player.plan, getattr(player, "policy", None)
     parts = [(part.formula, part.constants) for part in plan.action]
 
-    def acted(actions: Array) -> Array:
+    def acted(actions: Any) -> Any:
         for formula, constants in parts:
             actions = formula(actions, *constants)
         return actions
@@ -83,6 +83,7 @@ def _choices(player: Player, brain: Brain, manner: Manner) -> Choices:
         plan.action_space,
         brain.logp,
         brain.greedy,
+        brain.drawn,
         acted,
         _stretches(source if source is not None else getattr(player, "triple", None)),
         manner,
@@ -145,8 +146,7 @@ class PlannedWatcher:
         earned = rewards if self._plan.needs_reward else None
         _, self._memory = run_step(self._plan, how, obs, earned, first, memory)
         self._is_first = False
-        chances = self._choices.chances(caught[0], actions)
-        return Answers(*chances, flat_view(caught[1]))
+        return self._choices.answers(caught[0], actions, flat_view(caught[1]))
 
     def _without_memory(self, obs: Nest, actions: Nest) -> Answers:
         seen = obs if self._observe is None else self._observe(obs)
@@ -160,14 +160,8 @@ class PlannedWatcher:
                 inputs = self._brain.run({"obs": rows}, [])[0]
             else:
                 inputs = direct.inputs(np.asarray(rows.reshape(len(rows), -1), np.float32))
-            found.append(self._choices.chances(inputs, nest.taken(actions, places)))
-        chances, every = zip(*found, strict=True)
-        has_every = every[0] is not None
-        return Answers(
-            np.concatenate(chances),
-            np.concatenate(every) if has_every else None,
-            flat_view(seen),
-        )
+            found.append(self._choices.answers(inputs, nest.taken(actions, places), None))
+        return replace(joined_answers(found), seen=flat_view(seen))
 
 
 class LegacyWatcher:
@@ -214,13 +208,13 @@ class LegacyWatcher:
         columns = joined_batches(batches)
         _, states, fetches = self._policy.compute_actions_from_input_dict(columns, explore=False)
         inputs = fetches["action_dist_inputs"]
-        chances = self._choices.chances(inputs, actions)
+        answers = self._choices.answers(inputs, actions, flat_view(columns["obs"]))
         taken = self._choices.remembered(inputs, actions)
         asked = [each.data.raw_dict for each in ready]
         named = [(slot, "agent") for slot in slots]
         for answer in answers_of(named, asked, (taken, states, fetches)):
             agent.on_policy_output(answer)
-        return Answers(*chances, flat_view(columns["obs"]))
+        return answers
 
 
 class EpisodeWatcher:
@@ -273,14 +267,14 @@ class EpisodeWatcher:
         inputs = made["actions"] if inputs is None else inputs
         self._brain.gives_actions = "action_dist_inputs" not in made
         inputs = np.stack([np.asarray(xp.to_numpy(each)) for each in inputs])
-        chances = self._choices.chances(inputs, actions)
+        answers = self._choices.answers(inputs, actions, view)
         taken = unbatch(self._choices.remembered(inputs, actions))
         made.pop("actions")
         self._done = [
             {"action": action, "extra_model_outputs": {n: c[row] for n, c in made.items()}}
             for row, action in enumerate(taken)
         ]
-        return Answers(*chances, view)
+        return answers
 
 
 class ProgramWatcher:

@@ -54,6 +54,9 @@ class Brain(Protocol):
     def explored(self, inputs: Any, rng: np.random.Generator) -> Nest:
         """Actions as the policy explores, for arrays."""
 
+    def drawn(self, inputs: Any, rng: np.random.Generator) -> Nest:
+        """Actions drawn by the probability that `logp` tells, for arrays; nothing is counted."""
+
     def logp(self, inputs: Any, actions: Nest) -> Array | None:
         """The log-probability `(B,)` of given actions; None if there is but one action a row."""
 

@@ -1,0 +1,132 @@
+"""Fitted Q evaluation where actions are not few: a network takes them beside observations.
+
+What the policy would do is drawn from it; the value of a step is the mean over what was drawn.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from typing_extensions import override
+
+from ..core.types import Array
+from .fitted_q import FREE, RIDGE, FittedQ, FittedQSettings, Transitions
+
+_AT_ONCE: Final = 1 << 14
+_LEAST_SPREAD: Final = 1e-6
+
+
+class FittedCritic(FittedQ):
+    """Values of actions that are vectors.
+
+    Columns are brought to a mean of 0 and a deviation of 1 first.
+
+    Args:
+        steps: What it will be fitted to.
+        settings: How it is built and fitted.
+    """
+
+    def __init__(self, steps: Transitions, settings: FittedQSettings) -> None:
+        both = _beside(steps.seen, steps.actions)
+        super().__init__(both.shape[1:], 1, settings)
+        spread = both.std(0)
+        self._shift = both.mean(0, dtype=np.float64).astype(np.float32)
+        self._scale = (1 / np.where(spread > _LEAST_SPREAD, spread, 1)).astype(np.float32)
+
+    @override
+    def judged(self, seen: Array, actions: Array, choices: Array) -> tuple[Array, Array]:
+        here = self._of_actions(seen, actions)
+        each = self._of_actions(seen, choices[:, 0])
+        spread = _spread_of(here)
+        self.reach = float(_leverages(each, spread).mean() / _leverages(here, spread).mean())
+        return here @ self._last, self._of_choices(seen, choices) @ self._last
+
+    @property
+    def _last(self) -> Array:
+        """The weights of the last layer."""
+        if self._solved is not None:
+            return self._solved
+        weight, bias = [each.detach().numpy() for each in self._model._logits.parameters()]
+        made: Array = np.append(weight[0], bias).astype(np.float64)
+        return made
+
+    @override
+    def _chosen(self, model: Any, seen: Any, actions: Any) -> Any:
+        return self._values(model, self._scaled(seen, actions))[:, 0]
+
+    @override
+    def _expected(self, model: Any, seen: Any, choices: Any) -> Any:
+        rows, draws = choices.shape[:2]
+        again = seen.reshape(rows, 1, -1).expand(-1, draws, -1).reshape(rows * draws, -1)
+        found = self._values(model, self._scaled(again, choices.reshape(rows * draws, -1)))
+        return found.reshape(rows, draws).mean(1)
+
+    def _scaled(self, seen: Any, actions: Any) -> Any:
+        import torch
+
+        both = torch.cat([seen.reshape(len(seen), -1), actions], 1)
+        return (both - torch.as_tensor(self._shift)) * torch.as_tensor(self._scale)
+
+    def _of_actions(self, seen: Array, actions: Array) -> Array:
+        """What the last layer takes of each step, and a one, `(N, w)`."""
+        return self._features((_beside(seen, actions) - self._shift) * self._scale)
+
+    def _of_choices(self, seen: Array, choices: Array) -> Array:
+        """Their mean over what the policy would do."""
+        draws = choices.shape[1]
+        parts = []
+        for start in range(0, len(seen), _AT_ONCE):
+            rows = slice(start, start + _AT_ONCE)
+            again = np.repeat(seen[rows], draws, axis=0)
+            found = self._of_actions(again, choices[rows].reshape(len(again), -1))
+            parts.append(found.reshape(-1, draws, found.shape[1]).mean(1))
+        return np.concatenate(parts)
+
+    @override
+    def _solve(self, steps: Transitions, gamma: float) -> None:
+        here = self._of_actions(steps.seen, steps.actions)
+        after = self._of_choices(steps.seen_next, steps.choices_next)
+        worth = gamma * (1.0 - steps.is_last)
+        square = here.T @ (here - worth[:, None] * after)
+        square[np.diag_indices_from(square)] += RIDGE * len(here)
+        try:
+            found = np.linalg.solve(square, here.T @ steps.rewards)
+        except np.linalg.LinAlgError:
+            return
+        self._solved, self._square, self._spread = found, square, _spread_of(here)
+
+    @override
+    def influence(self, steps: Transitions, starts: Array, choices: Array, gamma: float) -> Any:
+        if self._solved is None or self._square is None:
+            return None
+        first = self._of_choices(steps.seen[starts], choices)
+        pull = np.linalg.solve(self._square.T, first.mean(0))
+        here = self._of_actions(steps.seen, steps.actions)
+        after = self._of_choices(steps.seen_next, steps.choices_next)
+        # A step draws the values towards itself: its own error is larger than it looks.
+        own = np.maximum(1 - _leverages(here, self._spread), FREE)
+        worth = gamma * (1.0 - steps.is_last)
+        errors = steps.rewards + (worth[:, None] * after - here) @ self._solved
+        moved = np.add.reduceat((here @ pull) * len(starts) * errors / own, starts)
+        return first @ self._solved + moved
+
+
+def _spread_of(features: Array) -> Array:
+    spread: Array = features.T @ features
+    spread[np.diag_indices_from(spread)] += RIDGE * len(features)
+    return spread
+
+
+def _leverages(features: Array, spread: Array) -> Array:
+    """How far each row lies from those that the spread is of."""
+    found: Array = (features * np.linalg.solve(spread, features.T).T).sum(-1)
+    return found
+
+
+def _beside(seen: Array, actions: Array) -> Array:
+    """Observations and actions as one vector a row."""
+    made: Array = np.concatenate(
+        [np.asarray(each, np.float32).reshape(len(each), -1) for each in (seen, actions)], axis=1
+    )
+    return made
