@@ -78,6 +78,7 @@ class Dataset:
         reader: Knows the kind and the files.
         copies: What is there as long as the dataset is: copies of files behind a URL.
         keeps: Whether files are all that recordings depend on.
+        beside: Data of another kind that lies beside it, which is not read.
 
     Example:
         >>> import json, tempfile
@@ -96,9 +97,15 @@ class Dataset:
     """
 
     def __init__(
-        self, reader: Reader, copies: ExitStack | None = None, *, keeps: bool = False
+        self,
+        reader: Reader,
+        copies: ExitStack | None = None,
+        *,
+        keeps: bool = False,
+        beside: Reader | None = None,
     ) -> None:
         self.reader = reader
+        self._beside = beside
         self._kept = KeptRecordings(reader.found) if keeps else None
         self._close = weakref.finalize(self, (copies or ExitStack()).close)
 
@@ -106,6 +113,18 @@ class Dataset:
     def format(self) -> str:
         """Of which kind it is: "sample-batch-json", "episode-parquet", ..."""
         return self.reader.format
+
+    def _damage(self) -> Damage:
+        """What collects damage, told already of what is not read at all."""
+        damage = Damage()
+        if self._beside is not None:
+            files = self._beside.found
+            told = (
+                f"data of another kind, not read beside {self.format}: {self._beside.format}, "
+                f"{len(files)} files; open it by itself"
+            )
+            damage.note(files[0].name, None, UnknownFormatError(told))
+        return damage
 
     @property
     def has_rows(self) -> bool:
@@ -122,7 +141,7 @@ class Dataset:
             Its "format"; "written_by", None where no trace is left; the names of its "columns"; its
             "counts" of rows and episodes; what of it is "damaged", as file, line and why.
         """
-        damage = Damage()
+        damage = self._damage()
         facts = self.reader.facts(damage)
         return {"format": self.format, **facts, "damaged": damage.found}
 
@@ -132,7 +151,7 @@ class Dataset:
         Warns:
             DamagedDataWarning: Something could not be read; told at the end.
         """
-        damage = Damage()
+        damage = self._damage()
         yield from self.reader.episodes(damage)
         damage.warn()
 
@@ -161,7 +180,7 @@ class Dataset:
             found, damage = again
             yield from found
         else:
-            damage, reader = Damage(), self.reader
+            damage, reader = self._damage(), self.reader
             held: Iterable[Episode | Recording | Recordings] = (
                 reader.recordings(damage)
                 if isinstance(reader, RecordingReader)
@@ -188,7 +207,7 @@ class Dataset:
             raise UnknownFormatError(
                 f"data of the kind {self.format} has no rows of steps", hint="use data.episodes()."
             )
-        damage = Damage()
+        damage = self._damage()
         yield from reader.steps(size, damage)
         damage.warn()
 
@@ -254,7 +273,7 @@ class Dataset:
         Warns:
             DamagedDataWarning: Something could not be read; told at the end.
         """
-        damage = Damage()
+        damage = self._damage()
         held: list[Any] = []
         steps = 0
         for batch in self.reader.batches(damage):
@@ -296,10 +315,15 @@ def open_dataset(
     bounds = limits or DATA_LIMITS
     with ExitStack() as copies:
         found = places(path, bounds, copies)
-        return Dataset(_reader(found, bounds, columns or {}), copies.pop_all(), keeps=True)
+        reader = _reader(found, bounds, columns or {})
+        read = frozenset(reader.found)
+        rest = [place for place in found if place not in read]
+        beside = _reader_of(rest, bounds, columns or {}) if rest else None
+        return Dataset(reader, copies.pop_all(), keeps=True, beside=beside)
 
 
-def _reader(found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Reader:
+def _reader_of(found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Reader | None:
+    """What reads the kind of data that is among the files, if there is one."""
     from .readers.array_reader import ArrayReader
     from .readers.episode_reader import EpisodeReader
     from .readers.minari_reader import MinariReader
@@ -314,6 +338,13 @@ def _reader(found: list[Place], limits: Limits, columns: Mapping[str, str]) -> R
         reader = kind.of(found, limits, columns)
         if reader is not None:
             return reader
+    return None
+
+
+def _reader(found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Reader:
+    reader = _reader_of(found, limits, columns)
+    if reader is not None:
+        return reader
     first = found[0].name
     raise UnknownFormatError(
         f"{first} and {len(found) - 1} other files hold no recorded data we know",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import gzip
 import os
 import re
 import zipfile
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, cast
 
 from ...core.data.budget import Limits
 from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError, LimitExceededError
@@ -20,15 +21,16 @@ from ...core.vault.files.remote import fetched, is_url
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 SUFFIXES: Final = frozenset(
-    {".json", ".jsonl", ".parquet", ".zip", ".hdf5", ".h5", ".arrow", ".msgpack", ".npz"}
+    {".json", ".jsonl", ".gz", ".parquet", ".zip", ".hdf5", ".h5", ".arrow", ".msgpack", ".npz"}
 )
 _BUFFER: Final = 1 << 20  # lines are long
+_PACKED: Final = (".json.gz", ".jsonl.gz")
 _DIGITS: Final = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True)
 class Place:
-    """One file, or one member of a zip archive.
+    """One file, maybe packed with gzip, or one member of a zip archive.
 
     Args:
         path: The file on disk.
@@ -42,8 +44,13 @@ class Place:
 
     @property
     def file_name(self) -> str:
-        """Its name without folders."""
-        return Path(self.member or self.path).name
+        """Its name without folders, and without what says that it is packed."""
+        name = Path(self.member or self.path).name
+        return name[: -len(".gz")] if self._is_packed else name
+
+    @property
+    def _is_packed(self) -> bool:
+        return not self.member and self.path.name.lower().endswith(_PACKED)
 
     @property
     def suffix(self) -> str:
@@ -52,7 +59,11 @@ class Place:
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Its bytes, as a stream; an archive is not unpacked to disk."""
+        """Its bytes, as a stream; what is packed is not unpacked to disk."""
+        if self._is_packed:
+            with gzip.open(self.path, "rb") as unpacked:
+                yield cast("IO[bytes]", unpacked)
+            return
         if not self.member:
             with self.path.open("rb", _BUFFER) as file:
                 yield file

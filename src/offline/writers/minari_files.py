@@ -93,6 +93,8 @@ def _write(group: Any, episode: SingleAgentEpisode, number: int) -> None:
     _tree(group, "truncations", ends[1])
     own = group.create_group(OWN)
     infos = list(episode.get_infos(slice(0, steps + 1)))
+    if not all(isinstance(each, Mapping) for each in infos):
+        raise ConfigError("infos that are no dicts have no place in a dataset of Minari")
     joined = _joined_infos(infos)
     if joined:
         _tree(group, "infos", joined)

@@ -170,6 +170,17 @@ def test_texts_for_minari_are_refused(tmp_path):
         open_dataset(tmp_path / "own").write(tmp_path / "out", "minari")
 
 
+def test_infos_that_are_no_dicts_are_refused(tmp_path):
+    """A damaged file may hold lists there."""
+    episode = SingleAgentEpisode(
+        "e", observations=np.zeros((2, 1)), actions=[0], rewards=[1.0], terminated=True,
+        infos=[({},), {}], len_lookback_buffer=0,
+    )  # fmt: skip
+
+    with pytest.raises(ConfigError, match="no dicts"):
+        write_minari(tmp_path, [episode], "data-v0")
+
+
 @pytest.mark.parametrize("name", ["", ".", "a/b", "a\x00b", "\ud800"])
 def test_names_that_minari_cannot_hold_are_refused(name, tmp_path):
     """Its files take them for something else, or not at all."""
