@@ -47,31 +47,31 @@ def mount(app: App, token: str, change: Change | None = None) -> None:
                              hint="start the server with --admin-token TOKEN.")  # fmt: skip
         if not may(request, token):
             raise ServeError(401, "unauthorized", "the admin's token is needed")
-        asked = codec_of(request.content_type).decode(request.body)
-        do(app, asked, lambda status, told: answer(json_response(told, status)))
+        document = codec_of(request.content_type).decode(request.body)
+        do(app, document, lambda status, told: answer(json_response(told, status)))
 
     do = change or _change
     app.mounted["/v1/admin"] = handle
 
 
-def checked(asked: Any) -> dict[str, Any]:
+def checked(document: Any) -> dict[str, Any]:
     """The fields of what an admin asks.
 
     Raises:
         ServeError: It is nothing that can be done.
     """
-    fields = fields_of(asked, _FIELDS)
+    fields = fields_of(document, _FIELDS)
     if fields.get("do", "") not in _VERBS:
         raise ServeError(400, "bad_field", f"do has to be one of {', '.join(_VERBS)}")
     return fields
 
 
-def change(app: App, asked: Any, reply: Reply) -> None:
+def change(app: App, document: Any, reply: Reply) -> None:
     """Do what an admin asks.
 
     Args:
         app: Whose policies they are.
-        asked: `{"do": "load", "policy": NAME, "path": PATH}`, or `"canary"` (with `"share"`),
+        document: `{"do": "load", "policy": NAME, "path": PATH}`, or `"canary"` (with `"share"`),
             `"shadow"`, `"promote"`, `"rollback"`, each with a `"version"` or a `"path"` to load;
             the last two with `"move"` for sessions that run to go on with it.
         reply: Called with what the policy is like then.
@@ -79,19 +79,19 @@ def change(app: App, asked: Any, reply: Reply) -> None:
     Raises:
         ServeError: It cannot be done.
     """
-    fields = checked(asked)
+    fields = checked(document)
     verb = _VERBS[fields["do"]]
     model = app.model(fields.get("policy"))
     if "path" not in fields:
-        told = verb(model, _named(model, fields), fields)
-        reply(200, {**model.describe(), **(told or {})})
+        changes = verb(model, _named(model, fields), fields)
+        reply(200, {**model.describe(), **(changes or {})})
         return
 
     async def load_first() -> None:
         try:
             version = await load(model, fields["path"])
-            told = verb(model, version.number, fields)
-            reply(200, {**model.describe(), **(told or {})})
+            changes = verb(model, version.number, fields)
+            reply(200, {**model.describe(), **(changes or {})})
         except RlconnectError as error:
             reply(*not_loaded(error))
 

@@ -22,8 +22,8 @@ def may(request: Request, token: str) -> bool:
     """Whether a request shows a token, or asks for what everybody may see."""
     if request.path in ("/healthz", "/readyz", "/"):
         return True
-    told = request.headers.get("authorization", "").encode()
-    return hmac.compare_digest(told, f"Bearer {token}".encode())
+    header = request.headers.get("authorization", "").encode()
+    return hmac.compare_digest(header, f"Bearer {token}".encode())
 
 
 def logged(request: Request, answer: Answer) -> Answer:
@@ -55,8 +55,8 @@ def status_of(error: Exception) -> tuple[int, dict[str, str]]:
     if isinstance(error, ServeError):
         return error.status, error.to_dict()
     if isinstance(error, RlconnectError) and not isinstance(error, CheckpointError):
-        told = {"error": error.summary, "code": "bad_request"}
-        return 400, {**told, "hint": error.hint} if error.hint else told
+        document = {"error": error.summary, "code": "bad_request"}
+        return 400, {**document, "hint": error.hint} if error.hint else document
     log.error("a policy failed", exc_info=error)
     return 500, {"error": "the policy failed; the server's log tells how", "code": "failed"}
 

@@ -137,11 +137,11 @@ class App:
         if route is not None:
             answer(route(request))
             return None
-        known = sorted(verb for verb, other in self._routes if other == path)
+        verbs = sorted(verb for verb, other in self._routes if other == path)
         if path == "/v1/act":
-            known = ["POST"]
-        if known:
-            raise ServeError(405, "method_not_allowed", f"{path} takes {' and '.join(known)}")
+            verbs = ["POST"]
+        if verbs:
+            raise ServeError(405, "method_not_allowed", f"{path} takes {' and '.join(verbs)}")
         raise ServeError(
             404,
             "not_found",
@@ -167,11 +167,11 @@ class App:
             extra = {**headers, "retry-after": "1"} if status in (429, 503) else headers
             answer(Response(status, body, codec.content_type, extra))
 
-        def act(asked: Any) -> None:
-            if isinstance(asked, Exception):
-                reply(*status_of(asked))
+        def act(document: Any) -> None:
+            if isinstance(document, Exception):
+                reply(*status_of(document))
             else:
-                self.act(asked, reply)
+                self.act(document, reply)
 
         when_read(codec.decode, request.body, act)
 
@@ -207,15 +207,15 @@ class App:
         """
         if name is None and len(self.models) == 1:
             return next(iter(self.models.values()))
-        found = self.models.get(name or "default_policy")
-        if found is None:
+        model = self.models.get(name or "default_policy")
+        if model is None:
             named = ", ".join([*self.models][:10])
             if name is None:
                 raise ServeError(400, "policy_missing", "there are several policies",
                                  hint=f'name one: "policy": one of {named}.')  # fmt: skip
             raise ServeError(404, "no_policy", f"no policy {name[:_MOST_NAME]!r}",
                              hint=f"there are {named}.")  # fmt: skip
-        return found
+        return model
 
     def _begin(self, model: Model, fields: dict[str, Any], done: Reply) -> None:
         if "obs" not in fields:
@@ -261,8 +261,10 @@ class App:
         if session is not None:
             return session, False
         if fields.get("step", 1 if self.is_strict else 0) > 0:
-            known = "this server knows nothing of it"
-            raise gone(asked, f"{known}, and a new one has step 0" if self.is_strict else known)
+            unknown_why = "this server knows nothing of it"
+            raise gone(
+                asked, f"{unknown_why}, and a new one has step 0" if self.is_strict else unknown_why
+            )
         version = model.version_for(asked)
         session = self.sessions.begin(key, version)
         version.sessions += 1

@@ -69,18 +69,18 @@ class Address:
 
     def headers(self, body: bytes | None) -> dict[str, str]:
         """What goes before a body."""
-        told = {"accept": MSGPACK_CODEC.content_type}
+        headers = {"accept": MSGPACK_CODEC.content_type}
         if body is not None:
-            told["content-type"] = MSGPACK_CODEC.content_type
+            headers["content-type"] = MSGPACK_CODEC.content_type
         if self.token:
-            told["authorization"] = f"Bearer {self.token}"
-        return told
+            headers["authorization"] = f"Bearer {self.token}"
+        return headers
 
 
 def asked_body(obs: Any, fields: Mapping[str, Any]) -> bytes:
     """The body of a request to act."""
-    told = {name: own for name, own in fields.items() if own is not None}
-    return MSGPACK_CODEC.encode({"obs": obs, **told})
+    present = {name: value for name, value in fields.items() if value is not None}
+    return MSGPACK_CODEC.encode({"obs": obs, **present})
 
 
 def document_of(status: int, content_type: str, body: bytes) -> Any:
@@ -128,10 +128,10 @@ class Asking:
 
     def _headers(self, body: bytes | None, session: Any) -> dict[str, str]:
         """What goes before a body; the session's name, where whoever routes requests wants it."""
-        told = self._address.headers(body)
+        headers = self._address.headers(body)
         if self._session_header and isinstance(session, str):
-            told[self._session_header] = session
-        return told
+            headers[self._session_header] = session
+        return headers
 
     def _no_answer(self, error: BaseException) -> ServeError:
         return ServeError(

@@ -94,7 +94,7 @@ class AsyncClient(Asking):
         self, method: str, path: str, body: bytes | None, is_repeatable: bool, session: Any = None
     ) -> Any:
         async with self._turn:
-            for left in reversed(range(TRIES if is_repeatable else 1)):
+            for tries_left in reversed(range(TRIES if is_repeatable else 1)):
                 try:
                     return document_of(
                         *await asyncio.wait_for(
@@ -103,7 +103,7 @@ class AsyncClient(Asking):
                     )
                 except (*NO_ANSWER, asyncio.TimeoutError) as error:
                     await self.close()
-                    if not left or isinstance(error, asyncio.TimeoutError):
+                    if not tries_left or isinstance(error, asyncio.TimeoutError):
                         raise self._no_answer(error) from None
         raise AssertionError
 

@@ -141,8 +141,10 @@ class Client(Asking):
 
     def admin(self, do: str, **fields: Any) -> dict[str, Any]:
         """Change a policy: "load", "canary", "shadow", "promote" and so on; see `admin.change`."""
-        told = {"do": do, "policy": self._policy, **fields}
-        body = MSGPACK_CODEC.encode({name: own for name, own in told.items() if own is not None})
+        command = {"do": do, "policy": self._policy, **fields}
+        body = MSGPACK_CODEC.encode(
+            {name: value for name, value in command.items() if value is not None}
+        )
         document: dict[str, Any] = self._ask("POST", "/v1/admin", body, False)
         return document
 
@@ -166,7 +168,7 @@ class Client(Asking):
     def _ask(
         self, method: str, path: str, body: bytes | None, is_repeatable: bool, session: Any = None
     ) -> Any:
-        for left in reversed(range(TRIES if is_repeatable else 1)):
+        for tries_left in reversed(range(TRIES if is_repeatable else 1)):
             try:
                 connection = self._connected()
                 connection.request(method, path, body, self._headers(body, session))
@@ -175,7 +177,7 @@ class Client(Asking):
                 self._session_header = answer.headers.get("x-session-header", "")
             except NO_ANSWER as error:
                 self.close()
-                if not left or isinstance(error, socket.timeout):
+                if not tries_left or isinstance(error, socket.timeout):
                     raise self._no_answer(error) from None
                 continue
             return document_of(answer.status, answer.headers.get("content-type", ""), data)
@@ -212,10 +214,10 @@ class ClientSession:
 
     def act(self, obs: Any, **fields: Any) -> Acted:
         """What the policy does, remembering what was before; see `Client.act`."""
-        told = {**self._options, **fields}
+        options = {**self._options, **fields}
         if self._step:
-            told.pop("seed", None)
-        acted = self._client.act(obs, session=self.id, step=self._step, **told)
+            options.pop("seed", None)
+        acted = self._client.act(obs, session=self.id, step=self._step, **options)
         self._step += 1
         return acted
 

@@ -94,41 +94,41 @@ def write_answer(value: Any) -> bytes:
     return b"".join(parts) + b"."
 
 
-def _write(value: Any, put: Any) -> None:
+def _write(value: Any, write: Any) -> None:
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool):
-        put(b"N" if value is None else b"\x88" if value else b"\x89")
+        write(b"N" if value is None else b"\x88" if value else b"\x89")
     elif isinstance(value, int):
-        put(b"I%d\n" % value)
+        write(b"I%d\n" % value)
     elif isinstance(value, float):
-        put(b"G" + struct.pack(">d", value))
+        write(b"G" + struct.pack(">d", value))
     elif isinstance(value, str):
         text = value.encode("utf-8", "surrogatepass")
-        put(b"X" + struct.pack("<I", len(text)) + text)
+        write(b"X" + struct.pack("<I", len(text)) + text)
     elif isinstance(value, np.ndarray):
-        _write_array(value, put)
+        _write_array(value, write)
     elif isinstance(value, dict):
-        put(b"}(")
-        for key, own in value.items():
-            _write(key, put)
-            _write(own, put)
-        put(b"u")
+        write(b"}(")
+        for key, item in value.items():
+            _write(key, write)
+            _write(item, write)
+        write(b"u")
     elif isinstance(value, (list, tuple)):
-        put(b"(")
-        for own in value:
-            _write(own, put)
-        put(b"t" if isinstance(value, tuple) else b"l")
+        write(b"(")
+        for item in value:
+            _write(item, write)
+        write(b"t" if isinstance(value, tuple) else b"l")
     else:
         raise TypeError(f"no answer holds a {type(value).__name__}")
 
 
-def _write_array(array: Array, put: Any) -> None:
+def _write_array(array: Array, write: Any) -> None:
     """An array as numpy 1 writes it; numpy 2 reads that, too."""
     data = array.astype(array.dtype.newbyteorder("<")).tobytes()
     code = array.dtype.newbyteorder("<").str.encode()
-    put(b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nI0\n\x85C\x01bt")
-    put(b"R(I1\n")
-    _write(array.shape, put)
-    put(b"cnumpy\ndtype\nX" + struct.pack("<I", len(code)) + code + b"\x85R\x89")
-    put(b"B" + struct.pack("<I", len(data)) + data + b"tb")
+    write(b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nI0\n\x85C\x01bt")
+    write(b"R(I1\n")
+    _write(array.shape, write)
+    write(b"cnumpy\ndtype\nX" + struct.pack("<I", len(code)) + code + b"\x85R\x89")
+    write(b"B" + struct.pack("<I", len(data)) + data + b"tb")

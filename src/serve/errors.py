@@ -26,8 +26,8 @@ class ServeError(RlconnectError):
 
     def to_dict(self) -> dict[str, str]:
         """As the body of an answer."""
-        told = {"error": self.summary, "code": self.code}
-        return {**told, "hint": self.hint} if self.hint else told
+        document = {"error": self.summary, "code": self.code}
+        return {**document, "hint": self.hint} if self.hint else document
 
 
 class SessionGoneError(ServeError):

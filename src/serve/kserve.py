@@ -112,30 +112,30 @@ def _infer(app: App, model: Model, request: Request, answer: Answer) -> None:
     asked = JSON_CODEC.decode(request.body)
     if not isinstance(asked, dict) or not isinstance(asked.get("inputs"), list):
         raise ServeError(400, "bad_request", "the request has no inputs")
-    told = asked.get("parameters") or {}
-    if not isinstance(told, dict):
+    parameters = asked.get("parameters") or {}
+    if not isinstance(parameters, dict):
         raise ServeError(400, "bad_request", "parameters are no map")
     tensors = dict(map(_tensor, asked["inputs"]))
-    held = _gathered(model.current.player.observation_space, "obs", tensors)
+    obs = _gathered(model.current.player.observation_space, "obs", tensors)
     if tensors:
         raise ServeError(400, "unknown_input", f"an unknown input {next(iter(tensors))[:80]!r}")
-    counts = {len(leaf) for leaf in nest.flatten(held)}
+    counts = {len(leaf) for leaf in nest.flatten(obs)}
     if len(counts) != 1 or 0 in counts:
         raise ServeError(400, "bad_request", "inputs have different numbers of rows")
-    sequence = told.get("sequence_id")
+    sequence = parameters.get("sequence_id")
     session = None if sequence in (None, 0, "") else str(sequence)
-    is_end = bool(told.get("sequence_end"))
-    fields = {"policy": model.name, "obs": held, "batch": True, "session": session}
-    if session is not None and told.get("sequence_start"):
+    is_end = bool(parameters.get("sequence_end"))
+    fields = {"policy": model.name, "obs": obs, "batch": True, "session": session}
+    if session is not None and parameters.get("sequence_start"):
         fields["step"] = 0
-    wanted = _wanted(asked.get("outputs"))
-    own = [name for name, _ in _leaves(model.current.player.action_space, "action")]
-    fetches = [name for name in wanted or () if name not in own]
+    output_names = _wanted(asked.get("outputs"))
+    action_names = [name for name, _ in _leaves(model.current.player.action_space, "action")]
+    fetches = [name for name in output_names or () if name not in action_names]
     if fetches:
         fields["fetches"] = fetches
     for name in ("explore", "reward"):
-        if name in told:
-            fields[name] = told[name]
+        if name in parameters:
+            fields[name] = parameters[name]
 
     def reply(status: int, document: Any) -> None:
         if status != 200:
@@ -152,7 +152,7 @@ def _infer(app: App, model: Model, request: Request, answer: Answer) -> None:
                 else [document["action"]],
                 strict=True,
             )
-            if wanted is None or name in wanted
+            if output_names is None or name in output_names
         ]
         outputs += [_output(name, document["fetches"][name]) for name in fetches]
         told_back = {
@@ -167,30 +167,30 @@ def _infer(app: App, model: Model, request: Request, answer: Answer) -> None:
     app.act(fields, reply)
 
 
-def _wanted(told: Any) -> list[str] | None:
+def _wanted(outputs: Any) -> list[str] | None:
     """The names of the outputs that a request asks for; None if it leaves that open."""
-    if told is None:
+    if outputs is None:
         return None
     try:
-        return [str(each["name"]) for each in told]
+        return [str(each["name"]) for each in outputs]
     except (TypeError, KeyError):
         raise ServeError(
             400, "bad_output", 'outputs are a list of {"name": "action"} and the like'
         ) from None
 
 
-def _tensor(told: Any) -> tuple[str, Any]:
+def _tensor(tensor: Any) -> tuple[str, Any]:
     """A tensor's name, and its numbers as an array.
 
     Raises:
         ServeError: It is no tensor.
     """
     try:
-        name, kind, shape, data = (told[key] for key in ("name", "datatype", "shape", "data"))
-        held = np.asarray(data, np.float64 if kind.startswith("FP") else None)
-        if held.dtype.kind not in "biuf":
+        name, kind, shape, data = (tensor[key] for key in ("name", "datatype", "shape", "data"))
+        array = np.asarray(data, np.float64 if kind.startswith("FP") else None)
+        if array.dtype.kind not in "biuf":
             raise ValueError("no numbers")
-        return str(name), held.reshape([int(length) for length in shape])
+        return str(name), array.reshape([int(length) for length in shape])
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ServeError(
             400, "bad_input", f"an input is no tensor: {str(error)[:120] or type(error).__name__}",
@@ -213,10 +213,10 @@ def _gathered(space: spaces.Space[Any], name: str, tensors: dict[str, Any]) -> A
     return tensors.pop(name)
 
 
-def _output(name: str, held: Any) -> dict[str, Any]:
+def _output(name: str, array: Any) -> dict[str, Any]:
     return {
         "name": name,
-        "datatype": _NAMES.get(held.dtype, "FP32"),
-        "shape": list(held.shape),
-        "data": held.reshape(-1).tolist(),
+        "datatype": _NAMES.get(array.dtype, "FP32"),
+        "shape": list(array.shape),
+        "data": array.reshape(-1).tolist(),
     }

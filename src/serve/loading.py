@@ -43,9 +43,9 @@ def first_versions(
             version = Version(name, 1, policy, path, settings.max_waiting, loading)
             version.try_out()
             versions.append(version)
-            own = policies.policy_mapping_fn
-            if not settings.agents and isinstance(own, Mapping):
-                agents |= {agent: name for agent, played in own.items() if played == id_}
+            mapping = policies.policy_mapping_fn
+            if not settings.agents and isinstance(mapping, Mapping):
+                agents |= {agent: name for agent, played in mapping.items() if played == id_}
     names = [version.name for version in versions]
     for agent, name in agents.items():
         if name not in names:
@@ -69,8 +69,8 @@ def next_version(model: Model, path: str, number: int | None = None) -> Version:
     """
     current = model.current
     policies = as_policies(path, **current.loading)
-    wanted = (model.name.rpartition("/")[2], current.policy.id)
-    id_ = next((each for each in wanted if each in policies), None)
+    ids = (model.name.rpartition("/")[2], current.policy.id)
+    id_ = next((each for each in ids if each in policies), None)
     if id_ is None:
         if len(policies) != 1:
             raise ConfigError(

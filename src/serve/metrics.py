@@ -41,23 +41,25 @@ class Metrics:
     @classmethod
     def of(cls, counted: Sequence[Mapping[str, Any]]) -> Metrics:
         """What several processes counted, together."""
-        found = cls()
+        metrics = cls()
         for each in counted:
-            found.counts.update(each["counts"])
+            metrics.counts.update(each["counts"])
             for policy, status, count in each["requests"]:
-                found._requests[policy, status] += count
+                metrics._requests[policy, status] += count
             for policy, seconds, buckets in each["times"]:
-                known = found._buckets.get(policy, [0] * len(buckets))
-                found._buckets[policy] = [a + b for a, b in zip(known, buckets, strict=True)]
-                found._seconds[policy] += seconds
-        return found
+                so_far = metrics._buckets.get(policy, [0] * len(buckets))
+                metrics._buckets[policy] = [a + b for a, b in zip(so_far, buckets, strict=True)]
+                metrics._seconds[policy] += seconds
+        return metrics
 
     def counted(self) -> dict[str, Any]:
         """What was counted so far, as plain data."""
         return {
             "counts": dict(self.counts),
             "requests": [[*key, count] for key, count in self._requests.items()],
-            "times": [[name, self._seconds[name], own] for name, own in self._buckets.items()],
+            "times": [
+                [name, self._seconds[name], counts] for name, counts in self._buckets.items()
+            ],
         }
 
     def observe(self, policy: str, status: int, seconds: float) -> None:
@@ -76,9 +78,9 @@ class Metrics:
     def _turn(self, second: int) -> None:
         """Keep what the last second was like."""
         if self._now:
-            held = sorted(self._now)
+            times = sorted(self._now)
             self._recent.append(
-                (self._second, len(held), held[len(held) // 2], held[int(len(held) * 0.99)])
+                (self._second, len(times), times[len(times) // 2], times[int(len(times) * 0.99)])
             )
         self._second, self._now = second, []
 
@@ -129,11 +131,11 @@ def labels(**values: object) -> str:
         >>> labels(policy="cart", version=1)
         '{policy="cart",version="1"}'
     """
-    told = (
-        (name, str(own).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n"))
-        for name, own in values.items()
+    pairs = (
+        (name, str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n"))
+        for name, value in values.items()
     )
-    return "{" + ",".join(f'{name}="{text}"' for name, text in told) + "}"
+    return "{" + ",".join(f'{name}="{text}"' for name, text in pairs) + "}"
 
 
 def gauges_of(sessions: Any, models: Iterable[Any]) -> dict[str, float]:

@@ -85,14 +85,14 @@ class Model:
             ConfigError: It is for another environment than the current one.
         """
         ours, theirs = self.current.player, version.player
-        for kind, own, other in (
+        for kind, space, other in (
             ("observation space", ours.observation_space, theirs.observation_space),
             ("action space", ours.action_space, theirs.action_space),
         ):
-            if not _is_same_kind(own, other):
+            if not _is_same_kind(space, other):
                 raise ConfigError(
                     f"version {version.number} of {self.name!r} has another {kind}",
-                    expected=str(own)[:200],
+                    expected=str(space)[:200],
                     found=str(other)[:200],
                     hint="adapt it to the environment of those who ask, or serve it by a new name.",
                 )
@@ -143,26 +143,26 @@ class Model:
         mine = [each for each in self._sessions if each.key[0] == self.name]
         for session in mine:
             session.successor = None
-        told = self._move(mine, version) if (self.moves if move is None else move) else {}
+        moved = self._move(mine, version) if (self.moves if move is None else move) else {}
         self.collect()
-        return told
+        return moved
 
     def _move(self, sessions: list[Session], version: Version) -> dict[str, int]:
         """Let sessions go on with a version: now, or when what they were asked is answered."""
         idle: dict[Version, list[Session]] = {}
-        told = {"moved": 0, "stayed": 0}
+        counts = {"moved": 0, "stayed": 0}
         for session in sessions:
             if session.version is version:
                 continue
             can_move = session.version.hands_over_to(version)
-            told["moved" if can_move else "stayed"] += 1
+            counts["moved" if can_move else "stayed"] += 1
             if can_move and session.is_busy:
                 session.successor = version
             elif can_move:
                 idle.setdefault(session.version, []).append(session)
         for older, ready in idle.items():
             older.hand_over(ready, version)
-        return told
+        return counts
 
     def drop(self, number: int) -> None:
         """Let go of a version that acts for nobody, if there is one of this number."""
@@ -177,10 +177,10 @@ class Model:
 
         Kept are the one before the current one, and those that were loaded and not tried yet.
         """
-        kept = {self.current.number, self._before, *self._untried}
-        kept |= {each.number for each in (self.canary, self.shadow) if each is not None}
+        needed = {self.current.number, self._before, *self._untried}
+        needed |= {each.number for each in (self.canary, self.shadow) if each is not None}
         for number, version in [*self.versions.items()]:
-            if number not in kept and not version.sessions:
+            if number not in needed and not version.sessions:
                 del self.versions[number]
                 version.close()
 
@@ -201,7 +201,7 @@ class Model:
     def describe(self) -> dict[str, Any]:
         """All of it as plain data."""
         player = self.current.player
-        told: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "name": self.name,
             "version": self.current.number,
             "path": self.current.path,
@@ -223,16 +223,16 @@ class Model:
             ],
         }
         if self.canary is not None:
-            told["canary"] = {"version": self.canary.number, "share": self.canary_share}
+            facts["canary"] = {"version": self.canary.number, "share": self.canary_share}
         if self.shadow is not None:
-            told["shadow"] = {
+            facts["shadow"] = {
                 "version": self.shadow.number,
                 "rows": self.differences["rows"],
                 "differ": self.differences["differ"],
                 "failed": self.differences["failed"],
                 "largest_difference": self.largest_difference,
             }
-        return told
+        return facts
 
     # The shadow.
 
@@ -255,8 +255,8 @@ class Model:
         if done.actions is None:
             return
         gaps = [
-            np.abs(np.asarray(own, np.float64)[rows] - np.asarray(other, np.float64))
-            for own, other in zip(
+            np.abs(np.asarray(answer, np.float64)[rows] - np.asarray(other, np.float64))
+            for answer, other in zip(
                 nest.flatten(turn.actions), nest.flatten(done.actions), strict=True
             )
         ]
@@ -271,14 +271,14 @@ class Model:
         None for one that remembers what the shadow has not seen.
         """
         assert self.shadow is not None
-        own = self._shadowed.get(session.key)
-        if own is None:
+        mirrored = self._shadowed.get(session.key)
+        if mirrored is None:
             if self.shadow.remembers and session.steps > 1:
                 return None
             if len(self._shadowed) >= 2 * len(self._sessions) + 64:
                 self._forget_shadowed(only_over=True)
-            own = self._shadowed[session.key] = Session(session.key, self.shadow, session.used)
-        return own
+            mirrored = self._shadowed[session.key] = Session(session.key, self.shadow, session.used)
+        return mirrored
 
     def _forget_shadowed(self, *, only_over: bool = False) -> None:
         live = {session.key for session in self._sessions} if only_over else set()

@@ -49,11 +49,11 @@ class ObservationReader:
                 raise _misfit(self._name, self.space, "an empty list")
             return self.rows(value)
         if isinstance(self.space, (spaces.Dict, spaces.Tuple)) or isinstance(value, np.ndarray):
-            held = _read(value, self.space, self._name, are_columns=True)
-            counts = {len(leaf) for leaf in nest.flatten(held)}
+            parsed = _read(value, self.space, self._name, are_columns=True)
+            counts = {len(leaf) for leaf in nest.flatten(parsed)}
             if len(counts) != 1 or 0 in counts:
                 raise _misfit(self._name, self.space, f"parts of {sorted(counts)} rows")
-            return held
+            return parsed
         raise _misfit(self._name, self.space, type(value).__name__)
 
 
@@ -100,30 +100,30 @@ def _leaf(values: Any, space: spaces.Space[Any], name: str) -> Array:
             hint="adapt the policy to an environment of numbers first.",
         )  # fmt: skip
     try:
-        held = np.asarray(values)
+        array = np.asarray(values)
     except (ValueError, OverflowError):
         raise _misfit(name, space, "rows of different shapes") from None
-    if held.shape[1:] != shape or held.ndim != len(shape) + 1:
-        raise _misfit(name, space, f"shape {held.shape[1:]}" if held.ndim else _told(values))
+    if array.shape[1:] != shape or array.ndim != len(shape) + 1:
+        raise _misfit(name, space, f"shape {array.shape[1:]}" if array.ndim else _told(values))
     if dtype.kind == "f":
-        if held.dtype.kind not in "biuf":
-            raise _misfit(name, space, f"values of {held.dtype}")
-        if held.dtype != dtype:
+        if array.dtype.kind not in "biuf":
+            raise _misfit(name, space, f"values of {array.dtype}")
+        if array.dtype != dtype:
             with np.errstate(over="ignore"):
-                held = held.astype(dtype)
-        if not np.isfinite(held).all():
+                array = array.astype(dtype)
+        if not np.isfinite(array).all():
             raise _misfit(name, space, "NaN, or a number that is too large")
-        return held
-    if held.dtype.kind not in "biu" and not _is_whole(held):
-        raise _misfit(name, space, f"values of {held.dtype}")
+        return array
+    if array.dtype.kind not in "biu" and not _is_whole(array):
+        raise _misfit(name, space, f"values of {array.dtype}")
     low, high = _bounds(space, dtype)
-    if not ((held >= low) & (held <= high)).all():
+    if not ((array >= low) & (array <= high)).all():
         raise _misfit(name, space, "a number out of its bounds")
-    return held.astype(dtype)
+    return array.astype(dtype)
 
 
-def _is_whole(held: Array) -> bool:
-    return held.dtype.kind == "f" and bool((held == np.round(held)).all())
+def _is_whole(array: Array) -> bool:
+    return array.dtype.kind == "f" and bool((array == np.round(array)).all())
 
 
 def _bounds(space: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:

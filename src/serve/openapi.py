@@ -98,7 +98,7 @@ def document() -> dict[str, Any]:
 
 def _path(
     summary: str,
-    asked: dict[str, Any] | None = None,
+    parameters: dict[str, Any] | None = None,
     content: dict[str, Any] | None = None,
     *refusals: int,
 ) -> dict[str, Any]:
@@ -110,4 +110,4 @@ def _path(
             "description": "It is refused.",
             "content": {"application/json": {"schema": _ERROR}},
         }
-    return {"summary": summary, **(asked or {}), "responses": answers}
+    return {"summary": summary, **(parameters or {}), "responses": answers}

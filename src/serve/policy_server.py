@@ -64,20 +64,20 @@ class Episode:
     @property
     def number(self) -> int:
         """The version that acts in it; 0 before one does."""
-        return max((own.version.number for _, own in self.agents.values()), default=0)
+        return max((session.version.number for _, session in self.agents.values()), default=0)
 
     def session(self, agent: Any, model: Model) -> Session:
         """The agent's own memory with its policy."""
-        known = self.agents.get(agent)
-        if known is None:
+        pair = self.agents.get(agent)
+        if pair is None:
             if len(self.agents) >= _MOST_AGENTS:
                 raise ServeError(400, "too_many_agents", f"more than {_MOST_AGENTS:,} agents")
             # A tab: no name that a client may give holds one.
             key = (model.name, f"{self.id}\t{'' if agent is _ALONE else repr(agent)}")
             version = model.version_for(self.id)
             version.sessions += 1
-            known = self.agents[agent] = (model, Session(key, version, time.monotonic()))
-        return known[1]
+            pair = self.agents[agent] = (model, Session(key, version, time.monotonic()))
+        return pair[1]
 
     def leave(self, agent: Any) -> None:
         """Forget what is remembered of one agent."""
@@ -120,8 +120,8 @@ class PolicyServer:
             answer(response)
 
         try:
-            told = request.headers.get("authorization", "").encode()
-            if self._token and not hmac.compare_digest(told, self._token):
+            header = request.headers.get("authorization", "").encode()
+            if self._token and not hmac.compare_digest(header, self._token):
                 raise ServeError(401, "unauthorized", "a token is needed",
                                  hint="send authorization: Bearer TOKEN.")  # fmt: skip
             if request.path != "/":
@@ -349,9 +349,9 @@ def _act(
         def answer(action: Any, agent: Any = agent, session: Session = session) -> None:
             take(agent, session, action)
 
-        told = {"reward": reward, "terminated": ends}
+        earned = {"reward": reward, "terminated": ends}
         try:
-            session.version.submit(Step(session, obs, False, reward, ends, explore, answer, told))
+            session.version.submit(Step(session, obs, False, reward, ends, explore, answer, earned))
         except ServeError as error:
             take(agent, session, error)
 
@@ -361,7 +361,10 @@ def _typed(action: Any, space: Any) -> Any:
     if isinstance(space, spaces.Dict) and isinstance(action, Mapping):
         return {name: _typed(action[name], part) for name, part in space.spaces.items()}
     if isinstance(space, spaces.Tuple) and isinstance(action, (list, tuple)):
-        return tuple(_typed(own, part) for own, part in zip(action, space.spaces, strict=True))
+        return tuple(
+            _typed(part_of_action, part)
+            for part_of_action, part in zip(action, space.spaces, strict=True)
+        )
     if isinstance(space, spaces.Discrete):
         return int(action)
     return np.asarray(action, space.dtype)
@@ -380,9 +383,11 @@ def _response(result: Any) -> Response:
         except TypeError as error:
             result = error
             log.error("an action could not be written", exc_info=error)
-    status, told = status_of(result)
+    status, document = status_of(result)
     if status in (429, 503):
         headers = {"retry-after": "1"}
-    line = f"{told['code']}: {told['error']}" + (f"; {told['hint']}" if told.get("hint") else "")
+    line = f"{document['code']}: {document['error']}" + (
+        f"; {document['hint']}" if document.get("hint") else ""
+    )
     text = " ".join(line.split())[:500].encode("utf-8", "replace")
     return Response(status, text, "text/plain; charset=utf-8", headers)

@@ -63,7 +63,7 @@ def _run_workers(
     """
     from .workers.supervisor import Supervisor, shared_port
 
-    held, port = shared_port(settings.host, settings.port)
+    listening, port = shared_port(settings.host, settings.port)
 
     def work(post: Post) -> None:
         share = replace(
@@ -79,7 +79,7 @@ def _run_workers(
         sys.stdout.flush()
         sys.stderr.flush()
 
-    with held:
+    with listening:
         return Supervisor(settings.workers, work).run()
 
 

@@ -56,12 +56,12 @@ def app(args: Mapping[str, Any]) -> Any:
         raise MissingExtraError(
             f"Ray Serve cannot be imported: {error}", hint="pip install 'ray[serve]>=2.56'"
         ) from error
-    told = {**args}
-    name = str(told.pop("name", "policy"))
-    numbers = {key: _number(key, told.pop(key, None)) for key in _NUMBERS}
-    if "path" in told:
-        told["policies"] = {"": str(told.pop("path"))}
-    settings = ServeSettings.read(told, {})
+    settings_data = {**args}
+    name = str(settings_data.pop("name", "policy"))
+    numbers = {key: _number(key, settings_data.pop(key, None)) for key in _NUMBERS}
+    if "path" in settings_data:
+        settings_data["policies"] = {"": str(settings_data.pop("path"))}
+    settings = ServeSettings.read(settings_data, {})
     least, most = numbers["min_replicas"], numbers["max_replicas"]
     if most is None or most == least:
         count: dict[str, Any] = {"num_replicas": least}
@@ -121,21 +121,21 @@ class Replica:
         url, peer = request.url, request.client
         target = f"{url.path}?{url.query}" if url.query else url.path
         headers = dict(request.headers)
-        asked = Request(
+        question = Request(
             request.method, target, headers, await request.body(), peer.host if peer else ""
         )
         _home.set(headers.get(self._header))
-        told: Response = await self._answered(lambda answer: self._app.handle(asked, answer))
-        known = {**told.headers, "x-session-header": self._header}
-        return Answer(told.body, told.status, known, told.content_type)
+        response: Response = await self._answered(lambda answer: self._app.handle(question, answer))
+        known = {**response.headers, "x-session-header": self._header}
+        return Answer(response.body, response.status, known, response.content_type)
 
     async def act(self, fields: Any) -> tuple[int, Any]:
         """Act for a request of a session that has its home here."""
         _home.set(True)
-        found: tuple[int, Any] = await self._answered(
+        result: tuple[int, Any] = await self._answered(
             lambda reply: self._app.act(fields, lambda *answer: reply(answer))
         )
-        return found
+        return result
 
     def check_health(self) -> None:
         """Come back if all is well."""
@@ -149,21 +149,21 @@ class Replica:
         ask(lambda answer: None if answered.done() else answered.set_result(answer))
         return await answered
 
-    def _passes_on(self, asked: Any, reply: Reply) -> bool:
+    def _passes_on(self, document: Any, reply: Reply) -> bool:
         """Let the replica answer to which Ray routes a session; False if that is this one."""
-        id_ = asked.get("session") if isinstance(asked, dict) else None
+        id_ = document.get("session") if isinstance(document, dict) else None
         home = _home.get()
         if home is True or id_ is None or id_ is False or id_ == home:
             return False
         if id_ is True:
             id_ = f"r-{os.urandom(12).hex()}"
-            asked = {**asked, "session": id_, "step": 0}
+            document = {**document, "session": id_, "step": 0}
         if not isinstance(id_, str):
             return False
         name = id_
 
         async def ask() -> None:
-            reply(*await self._all.options(session_id=name).act.remote(asked))
+            reply(*await self._all.options(session_id=name).act.remote(document))
 
         self._soon(ask())
         return True

@@ -182,8 +182,8 @@ class Recorder:
         """Keep episodes that are whole already."""
         try:
             for episode in episodes:
-                told = {"policy": version.name, "version": version.number}
-                episode.custom_data = {**episode.custom_data, **told}
+                origin = {"policy": version.name, "version": version.number}
+                episode.custom_data = {**episode.custom_data, **origin}
                 self._put(version.name, episode)
             self._lived += size
             if self._lived > _MOST_BYTES // 2:

@@ -209,10 +209,10 @@ class RLlink:
 
     def _kind(self, fields: dict[str, Any], link: Link) -> str:
         """The type of a message of who may send one."""
-        told = fields.pop("token", "")
+        token = fields.pop("token", "")
         if self._token and not link.is_known:
-            given = told.encode("utf-8", "replace") if isinstance(told, str) else b""
-            if not hmac.compare_digest(given, self._token):
+            token_bytes = token.encode("utf-8", "replace") if isinstance(token, str) else b""
+            if not hmac.compare_digest(token_bytes, self._token):
                 raise ServeError(401, "unauthorized", "a token is needed",
                                  hint='send it with the first message: {"type": "PING", '
                                  '"token": TOKEN}.')  # fmt: skip
@@ -236,19 +236,19 @@ class RLlink:
             if kind == "EPISODES":
                 return Frame()
         version = model.version_for(link.session)
-        known = self._configs if kind == "GET_CONFIG" else self._states
-        if version not in known:
+        frames = self._configs if kind == "GET_CONFIG" else self._states
+        if version not in frames:
             make = _config_frame if kind == "GET_CONFIG" else _state_frame
-            known[version] = await self._beside(make, version)
-        return known[version]
+            frames[version] = await self._beside(make, version)
+        return frames[version]
 
     def _act(self, fields: dict[str, Any], link: Link, answer: Answer) -> None:
         """The message that RLlib lacks: what to do about an observation."""
 
         def reply(status: int, document: Any) -> None:
             is_done = status == 200
-            told = {"type": "GET_ACTION", **document} if is_done else _refusal(document, status)
-            answer(frame_of(told, status))
+            message = {"type": "GET_ACTION", **document} if is_done else _refusal(document, status)
+            answer(frame_of(message, status))
 
         self._app.act({"session": link.session, **fields}, reply)
 
@@ -308,7 +308,7 @@ def _config_frame(version: Version) -> Frame:
 
     module = _module(version)
     try:
-        held = open_checkpoint(version.path).config if version.path else {}
+        config = open_checkpoint(version.path).config if version.path else {}
     except RlconnectError:  # a folder of ours, or what has moved since
-        held = {}
-    return frame_of({"type": "SET_CONFIG", "config": config_for_clients(module, held or {})})
+        config = {}
+    return frame_of({"type": "SET_CONFIG", "config": config_for_clients(module, config or {})})

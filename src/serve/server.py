@@ -114,14 +114,14 @@ class Server:
         if settings.policy_server_port:
             from .policy_server import PolicyServer
 
-            own = Connections(PolicyServer(app, **words), limits)
-            self._ports.append(("--policy-server-port", settings.policy_server_port, own))
+            connections = Connections(PolicyServer(app, **words), limits)
+            self._ports.append(("--policy-server-port", settings.policy_server_port, connections))
         if settings.rllink_port:
             from .rllink import RLlink
 
             patient = replace(limits, idle_timeout=settings.session_ttl)
-            own = RLlink(app, **words).connections(patient)
-            self._ports.append(("--rllink-port", settings.rllink_port, own))
+            connections = RLlink(app, **words).connections(patient)
+            self._ports.append(("--rllink-port", settings.rllink_port, connections))
         self._servers: list[asyncio.Server] = []
         self._ends = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []

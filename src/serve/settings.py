@@ -91,18 +91,18 @@ class ServeSettings:
             ConfigError: A setting is unknown, or of a wrong type.
         """
         kinds = {each.name: each for each in fields(cls)}
-        told: dict[str, Any] = _of_file(Path(file)) if file is not None else {}
+        values: dict[str, Any] = _of_file(Path(file)) if file is not None else {}
         for name in kinds:
             text = environment.get(f"{PREFIX}{name.upper()}")
             if text is not None and name not in _TABLES:
-                told[name] = text
-        told |= {name: own for name, own in flags.items() if own is not None}
-        unknown = sorted(told.keys() - kinds.keys())
+                values[name] = text
+        values |= {name: value for name, value in flags.items() if value is not None}
+        unknown = sorted(values.keys() - kinds.keys())
         if unknown:
             raise ConfigError(
                 f"no setting {unknown[0]!r} of a server", expected=", ".join(sorted(kinds))
             )
-        return cls(**{name: _typed(own, kinds[name]) for name, own in told.items()})
+        return cls(**{name: _typed(value, kinds[name]) for name, value in values.items()})
 
 
 def _of_file(path: Path) -> dict[str, Any]:
@@ -114,9 +114,9 @@ def _of_file(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} is no TOML: {error}") from None
 
 
-def _typed(value: Any, known: Any) -> Any:
-    kind = type(known.default)
-    if known.name in _TABLES:
+def _typed(value: Any, setting: Any) -> Any:
+    kind = type(setting.default)
+    if setting.name in _TABLES:
         if isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values()):
             return dict(value)
     elif isinstance(value, str) and kind is not str:
@@ -133,7 +133,7 @@ def _typed(value: Any, known: Any) -> Any:
     elif kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     raise ConfigError(
-        f"the setting {known.name!r} of a server",
-        expected=_TABLES.get(known.name) or kind.__name__,
+        f"the setting {setting.name!r} of a server",
+        expected=_TABLES.get(setting.name) or kind.__name__,
         found=repr(value)[:80],
     )

@@ -19,7 +19,7 @@ def mount(app: App) -> None:
 
 def open_stream(app: App, request: Request, answer: Answer) -> WebSocket:
     """A WebSocket on which each message is a step, and a session that ends with it."""
-    own = {"policy": request.query.get("policy"), "session": app.sessions.new_id()}
+    standard = {"policy": request.query.get("policy"), "session": app.sessions.new_id()}
 
     def on_message(socket: WebSocket, message: Message) -> None:
         codec: Codec = JSON_CODEC if isinstance(message, str) else MSGPACK_CODEC
@@ -35,9 +35,9 @@ def open_stream(app: App, request: Request, answer: Answer) -> WebSocket:
         except ServeError as error:
             reply(error.status, error.to_dict())
             return
-        app.act({**own, **fields} if isinstance(fields, dict) else fields, reply)
+        app.act({**standard, **fields} if isinstance(fields, dict) else fields, reply)
 
     def on_end() -> None:
-        app.end_sessions(own["session"] or "")
+        app.end_sessions(standard["session"] or "")
 
     return WebSocket(accept(request), on_message, on_end, app.max_message)

@@ -154,29 +154,29 @@ class Version:
         rows = nest.map_structure(lambda leaf: np.asarray(leaf)[None], obs)
         self._act([Step(None, None, False, 0.0, False, False, lambda _: None)], rows, [1])
 
-    def fetches_of(self, asked: Any, explore: bool) -> Sequence[str]:
+    def fetches_of(self, names: Any, explore: bool) -> Sequence[str]:
         """The names that a request asks for; of `True` all there are.
 
         Raises:
             ServeError: One is not there.
         """
-        if asked is None or asked is False:
+        if names is None or names is False:
             return ()
-        known = self._fetchable.get(explore)
-        if known is None:
+        possible = self._fetchable.get(explore)
+        if possible is None:
             step = Step(None, None, False, 0.0, False, explore, lambda _: None, fetches=("",))
             _, obs = next(iter(corners(self.player.observation_space)))
             rows = nest.map_structure(lambda leaf: np.asarray(leaf)[None], obs)
-            known = self._fetchable[explore] = [*self._act([step], rows, [1])[1]]
-        if asked is True:
-            return known
-        missing = [name for name in asked if name not in known]
+            possible = self._fetchable[explore] = [*self._act([step], rows, [1])[1]]
+        if names is True:
+            return possible
+        missing = [name for name in names if name not in possible]
         if missing:
             raise ServeError(
                 400, "no_fetch", f"policy {self.name!r} gives no {str(missing[0])[:80]!r}",
-                hint=f"it gives {', '.join(known)}." if known else "it gives actions alone.",
+                hint=f"it gives {', '.join(possible)}." if possible else "it gives actions alone.",
             )  # fmt: skip
-        return list(asked)
+        return list(names)
 
     def submit(self, step: Step) -> None:
         """Act soon; what comes in the same turn of the loop acts together.
@@ -300,9 +300,9 @@ class Version:
             else:
                 answers.append(nest.taken(actions, slice(at, at + count) if step.is_batch else at))
             if step.fetches:
-                own = {name: fetched[name] for name in step.fetches}
-                own = nest.taken(own, slice(at, at + count) if step.is_batch else at)
-                answers[-1] = Fetched(answers[-1], own)
+                fetches = {name: fetched[name] for name in step.fetches}
+                fetches = nest.taken(fetches, slice(at, at + count) if step.is_batch else at)
+                answers[-1] = Fetched(answers[-1], fetches)
             at += count
             if step.session is not None:
                 step.session.steps = 0 if np.any(step.ended) else step.session.steps + 1
@@ -347,16 +347,16 @@ class Version:
                 row_numbers(step.reward, size, "reward", 0.0)
             if ends:
                 ended += map(bool, row_numbers(step.ended, size, "terminated", 0.0))
-        asked: dict[str, Any] = {"env_ids": envs, "agent_ids": agents}
+        arguments: dict[str, Any] = {"env_ids": envs, "agent_ids": agents}
         if self.remembers and ends:
-            asked["terminated"] = np.array(ended)
+            arguments["terminated"] = np.array(ended)
         if self.remembers and self.needs_reward:
-            asked["reward"] = np.array(rewards)
+            arguments["reward"] = np.array(rewards)
         try:
             if not steps[0].explore:
-                return act(rows, **asked)
+                return act(rows, **arguments)
             with self._exploring(steps[0].session):
-                return act(rows, explore=True, **asked)
+                return act(rows, explore=True, **arguments)
         finally:
             if fresh and self.remembers:
                 self.actor.reset(fresh)
@@ -399,12 +399,12 @@ def row_numbers(value: Any, size: int, name: str, missing: float | None) -> list
             )
         return [missing] * size
     try:
-        held = np.asarray(value, np.float64).reshape(-1)
+        array = np.asarray(value, np.float64).reshape(-1)
     except (TypeError, ValueError):
-        held = np.empty(0)
-    if len(held) == 1 and size != 1:
-        held = np.repeat(held, size)
-    if len(held) != size or not np.isfinite(held).all():
+        array = np.empty(0)
+    if len(array) == 1 and size != 1:
+        array = np.repeat(array, size)
+    if len(array) != size or not np.isfinite(array).all():
         raise ServeError(400, "bad_field", f"{name} has to be a number for each of {size} rows")
-    numbers: list[float] = held.tolist()
+    numbers: list[float] = array.tolist()
     return numbers

@@ -116,10 +116,10 @@ def _dumped(value: Any) -> bytes:
 
 def _finite(leaf: Any) -> Any:
     """Numbers, with None for those that JSON has no word for."""
-    held = np.asarray(leaf)
-    if held.dtype.kind == "f":
-        held = np.where(np.isfinite(held), held, np.array(None))
-    return held.tolist()
+    array = np.asarray(leaf)
+    if array.dtype.kind == "f":
+        array = np.where(np.isfinite(array), array, np.array(None))
+    return array.tolist()
 
 
 def _plain(value: Any) -> Any:
@@ -141,8 +141,8 @@ def _from_msgpack(body: bytes) -> Any:
     except RlconnectError as error:
         raise ServeError(400, "bad_msgpack", error.summary) from None
     except (ValueError, TypeError, RecursionError, msgpack.exceptions.UnpackException) as error:
-        told = str(error)[:120] or type(error).__name__
-        raise ServeError(400, "bad_msgpack", f"the body is no msgpack: {told}") from None
+        reason = str(error)[:120] or type(error).__name__
+        raise ServeError(400, "bad_msgpack", f"the body is no msgpack: {reason}") from None
     return value
 
 
@@ -173,7 +173,7 @@ JSON_CODEC: Final = Codec(JSON, _from_json, _to_json)
 MSGPACK_CODEC: Final = Codec(MSGPACK, _from_msgpack, _to_msgpack)
 
 
-def fields_of(value: Any, known: Mapping[str, type | tuple[type, ...]]) -> dict[str, Any]:
+def fields_of(value: Any, kinds: Mapping[str, type | tuple[type, ...]]) -> dict[str, Any]:
     """The fields of a request, each of its type; those that are None are left out.
 
     Raises:
@@ -185,21 +185,21 @@ def fields_of(value: Any, known: Mapping[str, type | tuple[type, ...]]) -> dict[
     """
     if not isinstance(value, dict):
         raise ServeError(400, "bad_request", "the body is no map of fields")
-    found = {}
-    for name, own in value.items():
-        if name not in known:
+    fields = {}
+    for name, field in value.items():
+        if name not in kinds:
             raise ServeError(
                 400,
                 "unknown_field",
                 f"an unknown field {str(name)[:80]!r}",
-                hint=f"known are {', '.join(known)}.",
+                hint=f"known are {', '.join(kinds)}.",
             )
-        if own is None:
+        if field is None:
             continue
-        if not isinstance(own, known[name]) or (isinstance(own, bool) and known[name] is int):
-            raise ServeError(400, "bad_field", f"{name} is of a wrong type: {type(own).__name__}")
-        found[name] = own
-    return found
+        if not isinstance(field, kinds[name]) or (isinstance(field, bool) and kinds[name] is int):
+            raise ServeError(400, "bad_field", f"{name} is of a wrong type: {type(field).__name__}")
+        fields[name] = field
+    return fields
 
 
 def depth_of(value: Any, most: int = _MOST_DEPTH) -> None:

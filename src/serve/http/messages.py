@@ -41,7 +41,9 @@ class Request:
     @property
     def query(self) -> dict[str, str]:
         """What stands behind the question mark."""
-        return {name: own[-1] for name, own in parse_qs(self.target.partition("?")[2]).items()}
+        return {
+            name: values[-1] for name, values in parse_qs(self.target.partition("?")[2]).items()
+        }
 
     @property
     def content_type(self) -> str:

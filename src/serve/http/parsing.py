@@ -141,8 +141,8 @@ class RequestParser:
         """How long the body is, and whether the connection goes on after it."""
         if is_1_1 and "host" not in headers:
             raise BadRequestError(400, "there is no header host")
-        wanted = headers.get("connection", "").lower()
-        self.keeps_alive = "close" not in wanted if is_1_1 else "keep-alive" in wanted
+        connection = headers.get("connection", "").lower()
+        self.keeps_alive = "close" not in connection if is_1_1 else "keep-alive" in connection
         self.wants_continue = headers.get("expect", "").lower() == "100-continue"
         coding, length = headers.get("transfer-encoding"), headers.get("content-length")
         self._length, self._chunks = 0, None
@@ -165,10 +165,10 @@ class RequestParser:
                 if len(data) >= 1024:
                     raise BadRequestError(400, "a chunk does not tell its size")
                 return False
-            told = _SIZE.fullmatch(data[:end])
-            if told is None:
+            size_line = _SIZE.fullmatch(data[:end])
+            if size_line is None:
                 raise BadRequestError(400, "a chunk does not tell its size")
-            size = int(told[1], 16)
+            size = int(size_line[1], 16)
             self._check_size(len(body) + size)
             if size == 0:
                 return self._read_trailers(end + 2)

@@ -32,10 +32,10 @@ def accept(request: Request) -> bytes:
     key = headers.get("sec-websocket-key", "")
     if headers.get("sec-websocket-version") != "13" or not _is_key(key):
         raise BadRequestError(400, "sec-websocket-version 13 and a key of 16 bytes are needed")
-    told = base64.b64encode(hashlib.sha1(key.encode() + _GUID).digest())
+    digest = base64.b64encode(hashlib.sha1(key.encode() + _GUID).digest())
     return (
         b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n"
-        b"sec-websocket-accept: " + told + b"\r\n\r\n"
+        b"sec-websocket-accept: " + digest + b"\r\n\r\n"
     )
 
 
@@ -161,9 +161,9 @@ class WebSocket:
         end = start + 4 + size
         if len(data) < end:
             return False
-        own = _unmasked(bytes(data[start + 4 : end]), bytes(data[start : start + 4]))
+        payload = _unmasked(bytes(data[start + 4 : end]), bytes(data[start : start + 4]))
         del data[:end]
-        self._take(kind, own, is_last)
+        self._take(kind, payload, is_last)
         return True
 
     def _take(self, kind: int, data: bytes, is_last: bool) -> None:
@@ -183,9 +183,9 @@ class WebSocket:
             if len(self._parts) > 1024:
                 raise BadRequestError(_TOO_BIG, "a message of more than 1,024 parts")
             if is_last:
-                whole, kind = b"".join(self._parts), self._kind
+                message, kind = b"".join(self._parts), self._kind
                 self._parts, self._kind = [], 0
-                self._on_message(self, whole if kind == _BINARY else _text(whole))
+                self._on_message(self, message if kind == _BINARY else _text(message))
 
 
 def _text(data: bytes) -> str:

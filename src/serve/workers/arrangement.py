@@ -21,29 +21,29 @@ def arrangement_of(model: Model) -> dict[str, Any]:
     }
 
 
-async def arrange(model: Model, told: dict[str, Any]) -> None:
+async def arrange(model: Model, arrangement: dict[str, Any]) -> None:
     """Make a policy like another worker's.
 
     Raises:
         RlconnectError: What is to act cannot be loaded any more.
     """
-    if told == arrangement_of(model):
+    if arrangement == arrangement_of(model):
         return
-    for number, path in told["versions"]:
+    for number, path in arrangement["versions"]:
         if number in model.versions:
             continue
         try:
             await load(model, path, number)
         except RlconnectError as error:
-            if number == told["current"]:
+            if number == arrangement["current"]:
                 raise
             log.error("version %d of %s cannot be loaded again: %s", number, model.name, error)
-    model.promote(model.numbered(told["current"]), move=False)
-    wanted = {number for number, _ in told["versions"]}
+    model.promote(model.numbered(arrangement["current"]), move=False)
+    numbers = {number for number, _ in arrangement["versions"]}
     for number in [*model.versions]:
-        if number not in wanted:
+        if number not in numbers:
             model.drop(number)
-    if told["canary"] is not None and told["canary"][0] in model.versions:
-        model.try_as_canary(model.numbered(told["canary"][0]), told["canary"][1])
-    if told["shadow"] in model.versions:
-        model.follow_as_shadow(model.numbered(told["shadow"]))
+    if arrangement["canary"] is not None and arrangement["canary"][0] in model.versions:
+        model.try_as_canary(model.numbered(arrangement["canary"][0]), arrangement["canary"][1])
+    if arrangement["shadow"] in model.versions:
+        model.follow_as_shadow(model.numbered(arrangement["shadow"]))

@@ -61,19 +61,19 @@ class Crew:
         """Which worker has the sessions of this name."""
         return crc32(id_.encode("utf-8", "surrogatepass")) % self._post.count
 
-    def passes_on(self, asked: Any, reply: Reply) -> bool:
+    def passes_on(self, document: Any, reply: Reply) -> bool:
         """Let another worker answer a request of a session that it has.
 
         Returns:
             False if this one has to.
         """
-        id_ = asked.get("session") if type(asked) is dict else None
+        id_ = document.get("session") if type(document) is dict else None
         if type(id_) is not str:
             return False
         owner = self.owner(id_)
         if owner == self._post.index:
             return False
-        self._links[owner].ask("act", asked, reply)
+        self._links[owner].ask("act", document, reply)
         return True
 
     # From the first request to the last.
@@ -87,9 +87,9 @@ class Crew:
         await self._questions.listen()
         for link in self._links.values():
             if await link.is_there():
-                status, told = await link.tell("tell", "arrangement")
+                status, arrangements = await link.tell("tell", "arrangement")
                 if status == 200:
-                    for each in told:
+                    for each in arrangements:
                         await arrange(self._app.models[each["name"]], each)
                     return
 
@@ -110,28 +110,28 @@ class Crew:
 
     # Changes.
 
-    def change(self, app: App, asked: Any, reply: Reply) -> None:
+    def change(self, app: App, document: Any, reply: Reply) -> None:
         """Do what an admin asks, in all workers or in none."""
         if self._post.index:
-            self._links[0].ask("change", asked, reply)
+            self._links[0].ask("change", document, reply)
         else:
-            self._soon(self._change(asked, reply))
+            self._soon(self._change(document, reply))
 
     async def reload(self) -> None:
         """Load each policy from its path once more, in all workers."""
         for model in self._app.models.values():
-            asked = {"do": "promote", "policy": model.name, "path": model.current.path}
+            document = {"do": "promote", "policy": model.name, "path": model.current.path}
 
-            def tell(status: int, told: Any, name: str = model.name) -> None:
+            def tell(status: int, document: Any, name: str = model.name) -> None:
                 if status != 200:
-                    log.error("policy %s stays as it is: %s", name, told["error"])
+                    log.error("policy %s stays as it is: %s", name, document["error"])
 
-            await self._change(asked, tell)
+            await self._change(document, tell)
 
-    async def _change(self, asked: Any, reply: Reply) -> None:
+    async def _change(self, document: Any, reply: Reply) -> None:
         async with self._turn:
             try:
-                fields = admin.checked(asked)
+                fields = admin.checked(document)
                 model = self._app.model(fields.get("policy"))
                 if "path" in fields:
                     number = model.next_number()
@@ -149,29 +149,29 @@ class Crew:
             if refused is not None:
                 reply(*refused)
             else:
-                reply(200, merged.policies([[told] for _, told in answers])[0])
+                reply(200, merged.policies([[facts] for _, facts in answers])[0])
 
     # What others ask.
 
-    def _asked(self, kind: str, held: Any, reply: Reply) -> None:
+    def _asked(self, kind: str, content: Any, reply: Reply) -> None:
         app = self._app
         if kind == "act":
-            app.act(held, reply)
+            app.act(content, reply)
         elif kind == "end":
-            reply(200, app.end_sessions(held))
+            reply(200, app.end_sessions(content))
         elif kind == "end_one":
-            reply(200, app.end_session(*held))
+            reply(200, app.end_session(*content))
         elif kind == "tell":
-            reply(200, self._told(held))
+            reply(200, self._told(content))
         elif kind == "change":
-            self.change(app, held, reply)
+            self.change(app, content, reply)
         elif kind == "do":
-            admin.change(app, held, reply)
+            admin.change(app, content, reply)
         elif kind == "load":
-            name, path, number = held
+            name, path, number = content
             self._soon(self._load(name, path, number, reply))
         elif kind == "drop":
-            app.model(held[0]).drop(held[1])
+            app.model(content[0]).drop(content[1])
             reply(200, None)
 
     async def _load(self, name: str, path: str, number: int, reply: Reply) -> None:
@@ -199,8 +199,8 @@ class Crew:
                 raise ServeError(405, "method_not_allowed", f"{path} takes GET")
 
             async def gather() -> None:
-                found = of_all(await self._by_all_in_time(path))
-                answer(found if isinstance(found, Response) else json_response(found))
+                result = of_all(await self._by_all_in_time(path))
+                answer(result if isinstance(result, Response) else json_response(result))
 
             self._soon(gather())
 
@@ -236,12 +236,12 @@ class Crew:
         self._links[owner].ask("end_one", [policy, id_], lambda status, told: None)
         return True
 
-    async def _by_all(self, kind: str, held: Any) -> list[tuple[int, Any]]:
+    async def _by_all(self, kind: str, content: Any) -> list[tuple[int, Any]]:
         """What every worker answers, this one first."""
-        own: asyncio.Future[tuple[int, Any]] = asyncio.get_running_loop().create_future()
-        self._asked(kind, held, lambda *answer: own.set_result(answer))
-        others = (link.tell(kind, held) for link in self._links.values())
-        return [*await asyncio.gather(own, *others)]
+        mine: asyncio.Future[tuple[int, Any]] = asyncio.get_running_loop().create_future()
+        self._asked(kind, content, lambda *answer: mine.set_result(answer))
+        others = (link.tell(kind, content) for link in self._links.values())
+        return [*await asyncio.gather(mine, *others)]
 
     async def _by_all_in_time(self, what: str) -> list[Any]:
         """What those tell that answer soon, this one first."""
@@ -253,7 +253,7 @@ class Crew:
                 return 503, None
 
         others = await asyncio.gather(*(one(link) for link in self._links.values()))
-        return [self._told(what), *(told for status, told in others if status == 200)]
+        return [self._told(what), *(answer for status, answer in others if status == 200)]
 
     def _soon(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -265,7 +265,7 @@ def _refused(answers: Sequence[tuple[int, Any]]) -> tuple[int, Any] | None:
     return next((each for each in answers if each[0] != 200), None)
 
 
-def _metrics_text(told: Sequence[Any]) -> Response:
-    metrics = Metrics.of([counted for counted, _ in told])
-    text = metrics.text(merged.gauges([gauges for _, gauges in told]))
+def _metrics_text(reports: Sequence[Any]) -> Response:
+    metrics = Metrics.of([counted for counted, _ in reports])
+    text = metrics.text(merged.gauges([gauges for _, gauges in reports]))
     return Response(200, text.encode(), "text/plain; version=0.0.4; charset=utf-8")

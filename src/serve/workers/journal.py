@@ -25,7 +25,7 @@ class Journal:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        known: dict[Key, None] = {}
+        open_sessions: dict[Key, None] = {}
         if os.path.exists(path):
             with open(path, "rb") as file:
                 for line in file:
@@ -34,10 +34,10 @@ class Journal:
                     except ValueError:  # it died within a line
                         continue
                     if sign:
-                        known[policy, id_] = None
+                        open_sessions[policy, id_] = None
                     else:
-                        known.pop((policy, id_), None)
-        self.lost: Sequence[Key] = [*known]
+                        open_sessions.pop((policy, id_), None)
+        self.lost: Sequence[Key] = [*open_sessions]
         self._lines = 0
         self._file: Any = None
         self.rewrite(self.lost)

@@ -42,17 +42,17 @@ class Frames(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes of messages."""
-        held = self._held
-        held += data
+        buffer = self._held
+        buffer += data
         at = 0
-        while len(held) - at >= _HEAD:
-            end = at + _HEAD + int.from_bytes(held[at : at + _HEAD], "big")
-            if end > len(held):
+        while len(buffer) - at >= _HEAD:
+            end = at + _HEAD + int.from_bytes(buffer[at : at + _HEAD], "big")
+            if end > len(buffer):
                 break
-            body = bytes(held[at + _HEAD : end])
+            body = bytes(buffer[at + _HEAD : end])
             at = end
             self._take(self, MSGPACK_CODEC.decode(body))
-        del held[:at]
+        del buffer[:at]
 
     def connection_lost(self, error: Exception | None) -> None:
         """The other end is gone."""
@@ -92,7 +92,7 @@ class Link:
         self._task: asyncio.Task[None] | None = None
         self._is_over = False
 
-    def ask(self, kind: str, held: Any, reply: Reply) -> None:
+    def ask(self, kind: str, content: Any, reply: Reply) -> None:
         """Ask, now or as soon as it is there.
 
         Raises:
@@ -100,7 +100,7 @@ class Link:
         """
         self._number += 1
         try:
-            message = MSGPACK_CODEC.encode([self._number, kind, held])
+            message = MSGPACK_CODEC.encode([self._number, kind, content])
         except (ValueError, TypeError, OverflowError) as error:
             raise ServeError(
                 400, "bad_field", f"a value that cannot be passed on: {str(error)[:120]}"
@@ -111,7 +111,7 @@ class Link:
         elif self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._connect())
 
-    async def tell(self, kind: str, held: Any = None) -> tuple[int, Any]:
+    async def tell(self, kind: str, content: Any = None) -> tuple[int, Any]:
         """Ask, and wait for the status and the document."""
         answered: asyncio.Future[tuple[int, Any]] = asyncio.get_running_loop().create_future()
 
@@ -119,7 +119,7 @@ class Link:
             if not answered.done():
                 answered.set_result((status, document))
 
-        self.ask(kind, held, reply)
+        self.ask(kind, content, reply)
         return await answered
 
     async def is_there(self) -> bool:
@@ -215,12 +215,12 @@ class Questions:
         return frames
 
     def _asked(self, frames: Frames, message: Any) -> None:
-        number, kind, held = message
+        number, kind, content = message
 
         def reply(status: int, document: Any) -> None:
             frames.send(MSGPACK_CODEC.encode([number, status, document]))
 
         try:
-            self._handle(kind, held, reply)
+            self._handle(kind, content, reply)
         except ServeError as error:
             reply(error.status, error.to_dict())

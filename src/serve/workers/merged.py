@@ -8,10 +8,10 @@ from typing import Any
 _MOST_SESSIONS = 1000
 
 
-def policies(told: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
+def policies(reports: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Descriptions of the same policies, with what each worker counted added up."""
-    found = []
-    for first, *others in zip(*told, strict=True):
+    merged_policies = []
+    for first, *others in zip(*reports, strict=True):
         merged = {**first}
         everywhere = [first, *others]
         for name in {"moved", "stayed"} & first.keys():
@@ -24,57 +24,57 @@ def policies(told: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
                 **_added(shadows, ("rows", "differ", "failed")),
                 "largest_difference": max(each["largest_difference"] for each in shadows),
             }
-        found.append(merged)
-    return found
+        merged_policies.append(merged)
+    return merged_policies
 
 
-def statistics(told: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def statistics(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What the page shows."""
     seconds: dict[int, dict[str, Any]] = {}
-    for each in told:
-        for own in each["recent"]:
-            other = seconds.setdefault(own["at"], {**own, "answers": 0, "p50_ms": 0.0})
-            count = other["answers"] + own["answers"]
-            half = other["p50_ms"] * other["answers"] + own["p50_ms"] * own["answers"]
-            most = max(other["p99_ms"], own["p99_ms"])
+    for each in reports:
+        for second in each["recent"]:
+            other = seconds.setdefault(second["at"], {**second, "answers": 0, "p50_ms": 0.0})
+            count = other["answers"] + second["answers"]
+            half = other["p50_ms"] * other["answers"] + second["p50_ms"] * second["answers"]
+            most = max(other["p99_ms"], second["p99_ms"])
             other.update(answers=count, p50_ms=half / max(count, 1), p99_ms=most)
     return {
-        **told[0],
-        **_added(told, ("sessions", "evicted", "expired")),
-        "started": min(each["started"] for each in told),
+        **reports[0],
+        **_added(reports, ("sessions", "evicted", "expired")),
+        "started": min(each["started"] for each in reports),
         "recent": [seconds[at] for at in sorted(seconds)],
-        "policies": policies([each["policies"] for each in told]),
+        "policies": policies([each["policies"] for each in reports]),
     }
 
 
-def sessions(told: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def sessions(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Which sessions there are."""
-    listed = [session for each in told for session in each["sessions"]]
-    return {**_added(told, ("count",)), "sessions": listed[:_MOST_SESSIONS]}
+    listed = [session for each in reports for session in each["sessions"]]
+    return {**_added(reports, ("count",)), "sessions": listed[:_MOST_SESSIONS]}
 
 
-def gauges(told: Sequence[dict[str, float]]) -> dict[str, float]:
+def gauges(reports: Sequence[dict[str, float]]) -> dict[str, float]:
     """What is measured just now: added up, but for the number of a version."""
-    found: dict[str, float] = {}
-    for each in told:
+    sums: dict[str, float] = {}
+    for each in reports:
         for name, value in each.items():
             is_number = name.startswith("rlconnect_version{")
-            found[name] = value if is_number else found.get(name, 0.0) + value
-    return {**found, "rlconnect_workers": len(told)}
+            sums[name] = value if is_number else sums.get(name, 0.0) + value
+    return {**sums, "rlconnect_workers": len(reports)}
 
 
-def _versions(told: Iterable[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
-    found: dict[int, dict[str, Any]] = {}
-    for listed in told:
+def _versions(reports: Iterable[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
+    by_number: dict[int, dict[str, Any]] = {}
+    for listed in reports:
         for each in listed:
-            known = found.get(each["version"])
+            so_far = by_number.get(each["version"])
             counts = ("sessions", "rows", "forward_passes")
-            found[each["version"]] = (
-                each if known is None else {**known, **_added((known, each), counts)}
+            by_number[each["version"]] = (
+                each if so_far is None else {**so_far, **_added((so_far, each), counts)}
             )
-    return [found[number] for number in sorted(found)]
+    return [by_number[number] for number in sorted(by_number)]
 
 
-def _added(told: Iterable[dict[str, Any]], names: Iterable[str]) -> dict[str, Any]:
-    held = [*told]
-    return {name: sum(each[name] for each in held) for name in names}
+def _added(reports: Iterable[dict[str, Any]], names: Iterable[str]) -> dict[str, Any]:
+    listed = [*reports]
+    return {name: sum(each[name] for each in listed) for name in names}

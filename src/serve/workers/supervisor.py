@@ -84,9 +84,9 @@ class Supervisor:
             self._start(0, before)
             self._next = 1  # the others begin when the first one has: who cannot tells so once
             while self._indices or self._due:
-                told = signal.sigtimedwait(heard, self._until_due())
-                if told is not None:
-                    self._take(told, before)
+                received = signal.sigtimedwait(heard, self._until_due())
+                if received is not None:
+                    self._take(received, before)
                 for index in [each for each, at in self._due.items() if at <= time.monotonic()]:
                     del self._due[index]
                     self._start(index, before)
@@ -101,14 +101,14 @@ class Supervisor:
     def _until_due(self) -> float:
         return max(0.0, min(self._due.values(), default=1e6) - time.monotonic())
 
-    def _take(self, told: signal.struct_siginfo, before: set[int | signal.Signals]) -> None:
-        if told.si_signo == _READY:
-            self._heard_of(told.si_pid, before)
-        elif told.si_signo in (signal.SIGTERM, signal.SIGINT):
+    def _take(self, received: signal.struct_siginfo, before: set[int | signal.Signals]) -> None:
+        if received.si_signo == _READY:
+            self._heard_of(received.si_pid, before)
+        elif received.si_signo in (signal.SIGTERM, signal.SIGINT):
             self._is_ending = True
             self._due.clear()
             self._send(signal.SIGTERM)
-        elif told.si_signo == signal.SIGHUP:
+        elif received.si_signo == signal.SIGHUP:
             self._send(signal.SIGHUP, only=0)
         self._reap()
 
@@ -181,13 +181,13 @@ def shared_port(host: str, port: int) -> tuple[socket.socket, int]:
             alone.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             alone.bind(place)
             number = int(alone.getsockname()[1])
-        held = socket.socket(kind)
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        held.bind((place[0], number, *place[2:]))
+        listening = socket.socket(kind)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listening.bind((place[0], number, *place[2:]))
     except OSError as error:
         raise ConfigError(
             f"cannot listen on {host}:{port}: {error.strerror or error}",
             hint="name another one: --port PORT.",
         ) from None
-    return held, number
+    return listening, number

@@ -68,14 +68,14 @@ def single_agent_episode_iterator(
         return walked
     if isinstance(zip_with_batch_column, Mapping):
         return _zip_by_key(walked, zip_with_batch_column)
-    found = list(walked)
-    if len(found) != len(zip_with_batch_column):
+    listed = list(walked)
+    if len(listed) != len(zip_with_batch_column):
         raise PieceError(
             "zip_with_batch_column has another length than there are episodes",
-            expected=f"{len(found)} items",
+            expected=f"{len(listed)} items",
             found=f"{len(zip_with_batch_column)}",
         )
-    return iter(list(zip(found, zip_with_batch_column, strict=True)))
+    return iter(list(zip(listed, zip_with_batch_column, strict=True)))
 
 
 def _walk(episodes: Sequence[Any], agents_that_stepped_only: bool) -> Iterator[Any]:
@@ -139,20 +139,20 @@ def add_batch_item(
 
 def _items(batch: dict[str, Any], column: str, key: tuple[Any, ...] | None) -> list[Any]:
     """The list that an item goes to."""
-    held = batch.setdefault(column, [] if key is None else {})
-    is_mixed = key is not None and not isinstance(held, dict)
-    if isinstance(held, dict) and key is not None:
-        held = held.setdefault(key, [])
-    if is_mixed or not isinstance(held, list):
-        wanted = "one list" if key is None else f"a dict with a list for {key}"
+    items = batch.setdefault(column, [] if key is None else {})
+    is_mixed = key is not None and not isinstance(items, dict)
+    if isinstance(items, dict) and key is not None:
+        items = items.setdefault(key, [])
+    if is_mixed or not isinstance(items, list):
+        expected = "one list" if key is None else f"a dict with a list for {key}"
         raise PieceError(
             f"column {column!r} takes no single items",
-            expected=wanted,
-            found=type(held).__name__,
+            expected=expected,
+            found=type(items).__name__,
             hint="add items before BatchIndividualItems, and all of them with or all without "
             "their episode.",
         )
-    return held
+    return items
 
 
 def add_n_batch_items(

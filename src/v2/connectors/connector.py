@@ -260,13 +260,13 @@ class ConnectorV2(Checkpointable):
     def _live_arguments(
         cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], names: Names
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        made, by_name = super()._live_arguments(args, kwargs, names)
+        live, by_name = super()._live_arguments(args, kwargs, names)
         call = f"build the {cls.__name__} in code, and call its restore_from_path()"
-        for name, value in [*enumerate(made), *by_name.items()]:
+        for name, value in [*enumerate(live), *by_name.items()]:
             check_space(value, f"{cls.__name__}({name}=...)", call)
             if isinstance(value, (int, np.integer)):
                 check_count(f"{cls.__name__}({name}=...)", value, "steps", call)
-        return made, by_name
+        return live, by_name
 
     @override
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:

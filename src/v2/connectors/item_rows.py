@@ -88,11 +88,14 @@ def by_module(keys: Sequence[Any], columns: dict[str, Sequence[Any]]) -> dict[An
         places.setdefault(key[2], []).append(place)
     return {
         module_id: Rows(
-            [keys[place][:2] for place in own],
-            {name: joined([items[place] for place in own]) for name, items in columns.items()},
-            own,
+            [keys[place][:2] for place in of_module],
+            {
+                name: joined([items[place] for place in of_module])
+                for name, items in columns.items()
+            },
+            of_module,
         )
-        for module_id, own in places.items()
+        for module_id, of_module in places.items()
     }
 
 

@@ -82,12 +82,12 @@ class PieceList(abc.ABC):
         self._connect()
         return neighbour
 
-    def _place_of(self, wanted: str | type | ConnectorV2) -> int:
+    def _place_of(self, asked_for: str | type | ConnectorV2) -> int:
         for place, piece in enumerate(self.connectors):
-            if wanted is piece or wanted is type(piece) or wanted == type(piece).__name__:
+            if asked_for is piece or asked_for is type(piece) or asked_for == type(piece).__name__:
                 return place
-        kind = wanted if isinstance(wanted, type) else type(wanted)
-        name = wanted if isinstance(wanted, str) else kind.__name__
+        kind = asked_for if isinstance(asked_for, type) else type(asked_for)
+        name = asked_for if isinstance(asked_for, str) else kind.__name__
         raise PipelineError(
             f"{type(self).__name__} holds no piece {name!r}",
             expected=f"one of {[type(piece).__name__ for piece in self.connectors]}",
@@ -117,21 +117,21 @@ class PieceList(abc.ABC):
         return "\n".join(lines)
 
 
-def piece_of(given: Any) -> ConnectorV2:
+def piece_of(value: Any) -> ConnectorV2:
     """A piece as it is, or built from its class and arguments.
 
     Raises:
         PipelineError: It is neither.
     """
-    if isinstance(given, ConnectorV2):
-        return given
-    if isinstance(given, (tuple, list)) and len(given) == 3 and isinstance(given[0], type):
-        cls, args, kwargs = given
+    if isinstance(value, ConnectorV2):
+        return value
+    if isinstance(value, (tuple, list)) and len(value) == 3 and isinstance(value[0], type):
+        cls, args, kwargs = value
         with calling(cls):
-            made = cls(*args, **kwargs)
-        return piece_of(made)
+            piece = cls(*args, **kwargs)
+        return piece_of(piece)
     raise PipelineError(
-        f"{given!r} is no piece of a pipeline",
+        f"{value!r} is no piece of a pipeline",
         expected="a ConnectorV2 or (class, args, kwargs)",
-        hint=f"add {given.__name__}(), not the class." if isinstance(given, type) else "",
+        hint=f"add {value.__name__}(), not the class." if isinstance(value, type) else "",
     )

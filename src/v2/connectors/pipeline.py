@@ -266,15 +266,15 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
     def _named(self) -> list[tuple[str, ConnectorV2]]:
         """The pieces with names of their own: a second `X` is `X_1`."""
         counts: dict[str, int] = {}
-        taken = {type(piece).__name__ for piece in self.connectors}
+        names = {type(piece).__name__ for piece in self.connectors}
         named = []
         for piece in self.connectors:
             class_name = name = type(piece).__name__
             count = counts.get(class_name, 0)
-            while count and (name := f"{class_name}_{count}") in taken:
+            while count and (name := f"{class_name}_{count}") in names:
                 count += 1
             counts[class_name] = count + 1
-            taken.add(name)
+            names.add(name)
             named.append((name, piece))
         return named
 
@@ -331,17 +331,17 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
         cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], names: Names
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         rest = {name: value for name, value in kwargs.items() if name != "connectors"}
-        made, by_name = super()._live_arguments(args, rest, names)
+        live, by_name = super()._live_arguments(args, rest, names)
         if "connectors" in kwargs:
-            held = kwargs["connectors"]
-            if not isinstance(held, (list, tuple)):
+            pieces = kwargs["connectors"]
+            if not isinstance(pieces, (list, tuple)):
                 raise CorruptCheckpointError(
                     f"the pieces of a {cls.__name__}",
                     expected="a list of (class, args, kwargs)",
-                    found=type(held).__name__,
+                    found=type(pieces).__name__,
                 )
-            by_name["connectors"] = [live_piece(each, names) for each in held]
-        return made, by_name
+            by_name["connectors"] = [live_piece(each, names) for each in pieces]
+        return live, by_name
 
     @override
     def reset_state(self) -> None:
@@ -385,24 +385,24 @@ class RunnerPipeline(ConnectorPipelineV2):
 
 
 def live_piece(
-    held: Any, names: Names
+    saved: Any, names: Names
 ) -> tuple[type[ConnectorV2], tuple[Any, ...], dict[str, Any]]:
     """What a file holds of a piece, ready to be built: only pieces are.
 
     Args:
-        held: The class, args and kwargs.
+        saved: The class, args and kwargs.
         names: Looks up what they name.
 
     Raises:
         CorruptCheckpointError: It is something else.
     """
-    if isinstance(held, (list, tuple)) and len(held) == 3:
-        kind, args, kwargs = held
+    if isinstance(saved, (list, tuple)) and len(saved) == 3:
+        kind, args, kwargs = saved
         if isinstance(args, (list, tuple)) and isinstance(kwargs, Mapping):
             cls = names.find(class_path(kind), PIECE)
             # What nobody knows has arguments, too, which may name more that nobody knows.
-            known: type[ConnectorV2] = cls if isinstance(cls, type) else ConnectorV2
-            return known, *known._live_arguments(tuple(args), kwargs, names)
+            piece_class: type[ConnectorV2] = cls if isinstance(cls, type) else ConnectorV2
+            return piece_class, *piece_class._live_arguments(tuple(args), kwargs, names)
     raise CorruptCheckpointError(
-        "a piece of a saved pipeline", expected="(class, args, kwargs)", found=shown(held)
+        "a piece of a saved pipeline", expected="(class, args, kwargs)", found=shown(saved)
     )

@@ -25,10 +25,10 @@ def stateful_module(rl_module: Any, module_id: Any = None) -> Any:
         rl_module: A module, or several by id.
         module_id: None for the module of a single agent.
     """
-    own = rl_module
+    module = rl_module
     if is_multi(rl_module):
-        own = rl_module.get(DEFAULT_MODULE_ID if module_id is None else module_id, None)
-    return own if is_stateful(own) else None
+        module = rl_module.get(DEFAULT_MODULE_ID if module_id is None else module_id, None)
+    return module if is_stateful(module) else None
 
 
 def max_seq_len(rl_module: Any, piece: object) -> int:

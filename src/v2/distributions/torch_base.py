@@ -31,28 +31,28 @@ class TorchDistribution(Distribution):
 
     @override
     def logp(self, value: Nest, **kwargs: Any) -> Tensor:
-        made: Tensor = self._dist.log_prob(value, **kwargs)
-        return made
+        log_probs: Tensor = self._dist.log_prob(value, **kwargs)
+        return log_probs
 
     @override
     def entropy(self, **kwargs: Any) -> Tensor:
-        made: Tensor = self._dist.entropy()
-        return made
+        entropies: Tensor = self._dist.entropy()
+        return entropies
 
     @override
     def kl(self, other: Any, **kwargs: Any) -> Tensor:
-        made: Tensor = kl_divergence(self._dist, other._dist)
-        return made
+        divergences: Tensor = kl_divergence(self._dist, other._dist)
+        return divergences
 
     @override
     def sample(self, *, sample_shape: Shape = None, **kwargs: Any) -> Tensor:
-        made: Tensor = self._dist.sample(torch.Size(sample_shape or ()))
-        return made
+        samples: Tensor = self._dist.sample(torch.Size(sample_shape or ()))
+        return samples
 
     @override
     def rsample(self, *, sample_shape: Shape = None, **kwargs: Any) -> Tensor:
-        made: Tensor = self._dist.rsample(torch.Size(sample_shape or ()))
-        return made
+        samples: Tensor = self._dist.rsample(torch.Size(sample_shape or ()))
+        return samples
 
     def sample_and_logp(self, *, sample_shape: Shape = None) -> tuple[Tensor, Tensor]:
         """Draw actions, with their log-densities."""

@@ -42,11 +42,11 @@ class TorchCategorical(TorchDistribution):
         if logits is None or not logits.is_floating_point() or logits.dim() < 1:
             return Categorical(logits=logits, probs=probs, validate_args=False)
         # What its constructor does, with one fused operation in place of a dozen small ones.
-        made = Categorical.__new__(Categorical)
-        made.logits = made._param = logits.log_softmax(dim=-1)
-        made._num_events = logits.size(-1)
-        super(Categorical, made).__init__(logits.shape[:-1], validate_args=False)
-        return made
+        categorical = Categorical.__new__(Categorical)
+        categorical.logits = categorical._param = logits.log_softmax(dim=-1)
+        categorical._num_events = logits.size(-1)
+        super(Categorical, categorical).__init__(logits.shape[:-1], validate_args=False)
+        return categorical
 
     @staticmethod
     @override
@@ -74,8 +74,8 @@ class TorchCategorical(TorchDistribution):
     @override
     def to_deterministic(self) -> TorchDeterministic:
         # Of what was given: normalised, two of them may round to one number.
-        given: Any = self.logits if self.probs is None else self.probs
-        return TorchDeterministic(loc=given.argmax(dim=-1))
+        scores: Any = self.logits if self.probs is None else self.probs
+        return TorchDeterministic(loc=scores.argmax(dim=-1))
 
 
 class TorchMultiCategorical(Distribution):

@@ -27,8 +27,8 @@ def taken_apart(
     for_env = columns.pop(Columns.ACTIONS_FOR_ENV, None)
     names = (*columns, WEIGHTS_SEQ_NO)
     outputs = [
-        _by_agent([*own], rows, names, weights_seq_no)
-        for own, *rows in zip(actions, *columns.values(), strict=True)
+        _by_agent([*by_agent], rows, names, weights_seq_no)
+        for by_agent, *rows in zip(actions, *columns.values(), strict=True)
     ]
     return actions, actions if for_env is None else [*map(_in_order, for_env, to_act)], outputs
 
@@ -63,5 +63,6 @@ def _by_agent(
         }
     each = zip(*columns, repeat(seq_no, len(agents)), strict=True)
     return {
-        agent: dict(zip(names, own, strict=True)) for agent, own in zip(agents, each, strict=True)
+        agent: dict(zip(names, values, strict=True))
+        for agent, values in zip(agents, each, strict=True)
     }

@@ -100,48 +100,52 @@ class AgentBlock:
     def add(
         self,
         layout: AgentLayout,
-        seen: Mapping[Any, Nest],
+        observations: Mapping[Any, Nest],
         columns: Mapping[Any, Mapping[str, Nest]],
-        made: AgentTransitions,
+        transitions: AgentTransitions,
     ) -> tuple[int, int, Sequence[int]] | None:
         """Add a step of all environments.
 
         Args:
             layout: Who acted.
-            seen: What they acted on, by module.
+            observations: What they acted on, by module.
             columns: What was recorded of the modules' answers, actions among it.
-            made: What the environments returned.
+            transitions: What the environments returned.
 
         Returns:
             How many steps that were, how often agents observed, and the environments where others
             are to act now. None, and nothing is changed, where a step has to be recorded by itself.
         """
-        if made.failed or not self._is_open:
+        if transitions.failed or not self._is_open:
             return None
-        together = self._together(layout, made)
+        together = self._together(layout, transitions)
         if together is None:
             return None
         rewards, ended = together
-        own = {each: {Columns.OBS: rows, **columns[each]} for each, rows in seen.items()}
-        if not self._fits(layout, own):
+        kept_columns = {
+            each: {Columns.OBS: rows, **columns[each]} for each, rows in observations.items()
+        }
+        if not self._fits(layout, kept_columns):
             return None
         running, pending = self._running, self._running.pending
         self._layouts.append(layout)
-        self._columns.append(own)
+        self._columns.append(kept_columns)
         self._rewards.append(rewards)
-        self._infos.append([own and {**own} for own in made.infos])
+        self._infos.append(
+            [kept_columns and {**kept_columns} for kept_columns in transitions.infos]
+        )
         self._times.append(perf_counter())
         stop = len(self._times)
         begun = [index for index, waits in enumerate(pending) if waits]
         for index in ended:
-            flags = {**made.terminateds[index]}, {**made.truncateds[index]}
-            last = copied(made.observations[index])
+            flags = {**transitions.terminateds[index]}, {**transitions.truncateds[index]}
+            last = copied(transitions.observations[index])
             self._over.append(self._stretch(index, stop, last, flags))
             self._crews[index] = ()
         self.num_ended += len(ended)
-        running.seen[:] = made.observations
+        running.seen[:] = transitions.observations
         for index in begun:
-            running.begin(index, made.observations[index], made.infos[index])
+            running.begin(index, transitions.observations[index], transitions.infos[index])
             self._crews[index] = running.crew(index)
             self._starts[index] = stop
             self._is_open = self._is_open and self._is_together(index)
@@ -149,31 +153,31 @@ class AgentBlock:
         return len(pending) - len(begun), agent_steps, [*ended, *begun]
 
     def _together(
-        self, layout: AgentLayout, made: AgentTransitions
+        self, layout: AgentLayout, transitions: AgentTransitions
     ) -> tuple[list[Sequence[Any]], list[int]] | None:
         """The rewards of each environment, and which of them ended their episode.
 
         Returns:
             None where the agents of some environment do not go on, or end, together.
         """
-        found: list[Sequence[Any]] = []
+        earned_rows: list[Sequence[Any]] = []
         ended = []
         each = zip(
-            made.observations,
-            made.rewards,
-            made.terminateds,
-            made.truncateds,
+            transitions.observations,
+            transitions.rewards,
+            transitions.terminateds,
+            transitions.truncateds,
             layout.twice,
             self._running.pending,
             strict=True,
         )
-        for index, (seen, earned, over, cut, twice, waits) in enumerate(each):
+        for index, (observed, earned, over, cut, twice, waits) in enumerate(each):
             if waits:
-                found.append(())
+                earned_rows.append(())
                 continue
             agents = layout.agents[index]
-            if [*seen, *earned] != twice:
-                if seen.keys() != {*agents} or earned.keys() != seen.keys():
+            if [*observed, *earned] != twice:
+                if observed.keys() != {*agents} or earned.keys() != observed.keys():
                     return None
                 earned = {agent: earned[agent] for agent in agents}
             if (over and over != NOBODY) or (cut and cut != NOBODY):
@@ -181,21 +185,24 @@ class AgentBlock:
                     ended.append(index)
                 elif any(map(over.get, agents)) or any(map(cut.get, agents)):
                     return None  # Flags of others, who were done before, say nothing new.
-            found.append([*earned.values()])
-        return found, ended
+            earned_rows.append([*earned.values()])
+        return earned_rows, ended
 
     def _fits(self, layout: AgentLayout, columns: Mapping[Any, Mapping[str, Nest]]) -> bool:
         """Whether columns are those of the steps before, in this block and in the episodes."""
         forms = {
-            module_id: {name: _form(column) for name, column in own.items()}
-            for module_id, own in columns.items()
+            module_id: {name: _form(column) for name, column in of_module.items()}
+            for module_id, of_module in columns.items()
         }
-        known = self._forms
-        if not known and not self._continues(layout, columns):
+        forms_before = self._forms
+        if not forms_before and not self._continues(layout, columns):
             return False
-        if any(known.get(module_id, own) != own for module_id, own in forms.items()):
+        if any(
+            forms_before.get(module_id, of_module) != of_module
+            for module_id, of_module in forms.items()
+        ):
             return False
-        known.update(forms)
+        forms_before.update(forms)
         return True
 
     def _continues(self, layout: AgentLayout, columns: Mapping[Any, Mapping[str, Nest]]) -> bool:
@@ -235,7 +242,7 @@ class AgentBlock:
         by_module: dict[Any, dict[str, Nest]] = {}
         rows: dict[Any, dict[Slot, int]] = {}
         for module_id, forms in self._forms.items():
-            own = rows[module_id] = {}
+            row_of = rows[module_id] = {}
             parts: list[tuple[int, int, Any]] = []  # First step, number of steps, rows.
             before = None
             times = [step for step, own_ in enumerate(self._columns) if module_id in own_]
@@ -245,12 +252,14 @@ class AgentBlock:
                     parts[-1] = (parts[-1][0], parts[-1][1] + 1, parts[-1][2])
                 else:
                     slots = layout.slots[module_id]
-                    parts.append((step, 1, [own.setdefault(slot, len(own)) for slot in slots]))
+                    parts.append(
+                        (step, 1, [row_of.setdefault(slot, len(row_of)) for slot in slots])
+                    )
                 before = layout
-            shape = len(own), len(self)
-            made = [self._columns[step][module_id] for step in times]
+            shape = len(row_of), len(self)
+            kept_steps = [self._columns[step][module_id] for step in times]
             by_module[module_id] = {
-                name: _by_slot([each[name] for each in made], parts, shape) for name in forms
+                name: _by_slot([each[name] for each in kept_steps], parts, shape) for name in forms
             }
         return BlockOfAgents(by_module, rows, self._rewards, self._infos, self._times)
 
@@ -278,13 +287,13 @@ def _by_slot(steps: Sequence[Nest], parts: Sequence[Any], shape: tuple[int, int]
     if type(steps[0]) is not np.ndarray:
         return nest.map_structure(lambda *leaves: _by_slot(leaves, parts, shape), *steps)
     first: Array = steps[0]
-    found = np.empty((*shape, *first.shape[1:]), first.dtype)
+    rows_by_slot = np.empty((*shape, *first.shape[1:]), first.dtype)
     done = 0
     for start, count, rows in parts:
-        made = np.array(steps[done : done + count])
-        found[rows, start : start + count] = made.swapaxes(0, 1)
+        stack = np.array(steps[done : done + count])
+        rows_by_slot[rows, start : start + count] = stack.swapaxes(0, 1)
         done += count
-    return found
+    return rows_by_slot
 
 
 def _form(column: Nest) -> Any:
@@ -292,5 +301,5 @@ def _form(column: Nest) -> Any:
     if type(column) is np.ndarray:
         return column.dtype, column.shape[1:]
     if type(column) is dict:
-        return {key: _form(own) for key, own in column.items()}
+        return {key: _form(value) for key, value in column.items()}
     return nest.map_structure(_form, column)

@@ -44,9 +44,9 @@ def fill(
     episode.hand_out()
     steps = slice(stretch.start, stretch.stop)
     count = stretch.stop - stretch.start
-    infos = [own[stretch.env] for own in block.infos[steps]]
+    infos = [by_env[stretch.env] for by_env in block.infos[steps]]
     is_told = any(infos)
-    rewards = zip(*[own[stretch.env] for own in block.rewards[steps]], strict=True)
+    rewards = zip(*[by_env[stretch.env] for by_env in block.rewards[steps]], strict=True)
     env_ts = range(episode.env_t + 1, episode.env_t + count + 1)
     time = block.times[stretch.stop - 1]
     is_alike = True
@@ -54,13 +54,18 @@ def fill(
         single = episode.singles[agent]
         row = block.rows[module_id][stretch.env, agent]
         columns = {
-            name: nest.taken(own, (row, steps)) for name, own in block.columns[module_id].items()
+            name: nest.taken(by_env, (row, steps))
+            for name, by_env in block.columns[module_id].items()
         }
         columns[WEIGHTS_SEQ_NO] = np.full(count, weights_seq_no)
         is_alike &= _extend(single, columns, stretch.last[agent], is_final)
         single.rewards.extend([*earned])
-        told = [own.get(agent) if own else None for own in infos] if is_told else [None] * count
-        single.infos.extend([{} if own is None else own for own in told])
+        agent_infos = (
+            [by_env.get(agent) if by_env else None for by_env in infos]
+            if is_told
+            else [None] * count
+        )
+        single.infos.extend([{} if by_env is None else by_env for by_env in agent_infos])
         single.t += count
         single.last_step_time = time
         episode.env_ts[agent].extend(env_ts)

@@ -56,10 +56,12 @@ class AgentLayout:
                 count += 1
         # Of each row, in the order in which agents come: where it is when modules come in order.
         back = [0] * count
-        for row, place in enumerate(place for own in places.values() for place in own):
+        for row, place in enumerate(place for of_module in places.values() for place in of_module):
             back[place] = row
         self._of_agents = [*map(picking, self.agents)]
-        self._of_modules = {module_id: picking(own) for module_id, own in places.items()}
+        self._of_modules = {
+            module_id: picking(of_module) for module_id, of_module in places.items()
+        }
         self._in_order = picking(back)
         # The keys of the observations and rewards of a step in which these agents go on together.
         self.twice = [[*agents, *agents] for agents in self.agents]
@@ -74,8 +76,8 @@ class AgentLayout:
             NotColumnar: They are not all built alike.
         """
         items: list[Any] = []
-        for own, picked in zip(by_env, self._of_agents, strict=True):
-            items += picked(own)
+        for observations, picked in zip(by_env, self._of_agents, strict=True):
+            items += picked(observations)
         return {module_id: _rows(picked(items)) for module_id, picked in self._of_modules.items()}
 
     def by_env(
@@ -89,23 +91,23 @@ class AgentLayout:
         """
         items = [item for module_id in self.slots for item in items_of(columns[module_id])]
         ordered: Iterator[Any] = iter(self._in_order(items))
-        found = [dict(zip(agents, ordered)) for agents in self.agents]  # noqa: B905  # it goes on
+        rows = [dict(zip(agents, ordered)) for agents in self.agents]  # noqa: B905  # it goes on
         return [
-            own if (*order,) == agents else {each: own[each] for each in order if each in own}
-            for own, order, agents in zip(found, orders, self.agents, strict=True)
+            row if (*order,) == agents else {each: row[each] for each in order if each in row}
+            for row, order, agents in zip(rows, orders, self.agents, strict=True)
         ]
 
     def listed(self, columns: Mapping[Any, Mapping[str, Nest]]) -> dict[str, list[dict[Any, Any]]]:
         """All columns as items by environment and agent; modules may have different ones."""
-        found: dict[str, list[dict[Any, Any]]] = {}
-        for module_id, own in columns.items():
-            for name, column in own.items():
-                by_env = found.setdefault(name, [{} for _ in self.agents])
+        lists: dict[str, list[dict[Any, Any]]] = {}
+        for module_id, of_module in columns.items():
+            for name, column in of_module.items():
+                by_env = lists.setdefault(name, [{} for _ in self.agents])
                 for (index, agent), item in zip(
                     self.slots[module_id], items_of(column), strict=True
                 ):
                     by_env[index][agent] = item
-        return found
+        return lists
 
 
 def _rows(items: Sequence[Any]) -> Nest:

@@ -113,7 +113,7 @@ class AgentRowActing:
         if table is None:
             return None
         columns = {module_id: rows.columns for module_id, rows in table.blocks.items()}
-        if not all([Columns.ACTIONS in own for own in columns.values()]):
+        if not all([Columns.ACTIONS in of_module for of_module in columns.values()]):
             return None
         if self._is_stateful and not self._remember(columns):
             return None
@@ -137,9 +137,9 @@ class AgentRowActing:
                 begun = set()
                 for index in changed:
                     self._crews[index] = running.crew(index)
-                    own = running.episodes[index].id_
-                    if own != self._ids[index]:
-                        self._ids[index] = own
+                    id_ = running.episodes[index].id_
+                    if id_ != self._ids[index]:
+                        self._ids[index] = id_
                         begun.add(index)
                 self._forget(begun)
                 self._look(running)
@@ -176,12 +176,12 @@ class AgentRowActing:
         batch = {}
         for module_id, rows in self.seen.items():
             # A module may change its batch in place, so it gets rows of its own.
-            made = {Columns.OBS: nest.mapped(_copied, rows)}
+            inputs = {Columns.OBS: nest.mapped(_copied, rows)}
             if self._is_stateful and stateful_module(self._modules, module_id) is not None:
-                made[Columns.OBS] = nest.mapped(with_time, made[Columns.OBS])
-                made[Columns.STATE_IN] = self._states_of(module_id, running)
+                inputs[Columns.OBS] = nest.mapped(with_time, inputs[Columns.OBS])
+                inputs[Columns.STATE_IN] = self._states_of(module_id, running)
             batch[module_id] = {
-                name: tensors_of(name, own, device, pin_memory) for name, own in made.items()
+                name: tensors_of(name, value, device, pin_memory) for name, value in inputs.items()
             }
         return batch
 
@@ -190,11 +190,11 @@ class AgentRowActing:
     def _remember(self, columns: Mapping[Any, Mapping[str, Nest]]) -> bool:
         """Keep the states that modules gave; false where a stateful module gave none."""
         states = {}
-        for module_id, own in columns.items():
+        for module_id, of_module in columns.items():
             if stateful_module(self._modules, module_id) is not None:
-                if Columns.STATE_OUT not in own:
+                if Columns.STATE_OUT not in of_module:
                     return False
-                states[module_id] = own[Columns.STATE_OUT]
+                states[module_id] = of_module[Columns.STATE_OUT]
         if self._owners is not self.layout:
             self._settle()
         self._states, self._owners = states, self.layout
@@ -204,8 +204,8 @@ class AgentRowActing:
         """Have agents of new episodes begin with their initial states."""
         if begun and self._is_stateful:
             self._settle()
-            kept = {key: own for key, own in self._older.items() if key[1][0] not in begun}
-            self._older = kept
+            older = {key: state for key, state in self._older.items() if key[1][0] not in begun}
+            self._older = older
 
     def _settle(self) -> None:
         """Keep the states of all rows agent by agent."""
@@ -228,8 +228,8 @@ class AgentRowActing:
 
 
 def _copied(rows: Array) -> Array:
-    own: Array = rows.copy()
-    return own
+    copied_rows: Array = rows.copy()
+    return copied_rows
 
 
 def _own_state(

@@ -48,13 +48,13 @@ class AgentRowSampling(VectorEnvRunner):
         """Step the environments; those that wait for an episode are reset."""
         before = perf_counter()
         waiting = zip(actions, self.running.pending, strict=True)
-        made: AgentTransitions = self.stepper.advance(
-            [None if waits else own for own, waits in waiting], copies=copies
+        transitions: AgentTransitions = self.stepper.advance(
+            [None if waits else action for action, waits in waiting], copies=copies
         )
         self._in_envs.append(perf_counter() - before)
         if self.teaching is not None:
-            self.teaching.follow_agents(made, self.running.pending)
-        return made
+            self.teaching.follow_agents(transitions, self.running.pending)
+        return transitions
 
     def _sample_rows(
         self, rows: AgentRowActing, size: SampleSize, explore: bool, steps: int, counted: int
@@ -78,27 +78,29 @@ class AgentRowSampling(VectorEnvRunner):
         try:
             while size.wants_more(counted, self._num_ended + block.num_ended):
                 is_acting = True
-                batch, layout, seen = self._cached_to_module, rows.layout, rows.seen
+                batch, layout, observations = self._cached_to_module, rows.layout, rows.seen
                 outputs = self._forward(batch, explore, lifetime + steps) if batch else {}
                 columns = rows.columns(outputs, explore)
                 if columns is None:
                     is_final = False
                     break
                 is_acting = False
-                actions = {own: each[Columns.ACTIONS] for own, each in columns.items()}
+                actions = {module_of: each[Columns.ACTIONS] for module_of, each in columns.items()}
                 sent = {
-                    own: each.pop(Columns.ACTIONS_FOR_ENV, actions[own])
-                    for own, each in columns.items()
+                    module_of: each.pop(Columns.ACTIONS_FOR_ENV, actions[module_of])
+                    for module_of, each in columns.items()
                 }
-                made = self._advance(layout.by_env(sent, running.seen), copies=False)
-                added = block.add(layout, seen, columns, made)
+                transitions = self._advance(layout.by_env(sent, running.seen), copies=False)
+                added = block.add(layout, observations, columns, transitions)
                 if added is None and len(block):  # It may go into a block of its own.
                     # The environments may have written over what they returned before.
-                    self._hand_out(block, layout.by_env(seen, layout.agents), is_final=False)
+                    self._hand_out(
+                        block, layout.by_env(observations, layout.agents), is_final=False
+                    )
                     block = AgentBlock(running)
-                    added = block.add(layout, seen, columns, made)
+                    added = block.add(layout, observations, columns, transitions)
                 if added is None:
-                    added = self._record_listed(layout, columns, made)
+                    added = self._record_listed(layout, columns, transitions)
                     block = AgentBlock(running)
                 new_steps, new_agent_steps, changed = added
                 steps += new_steps
@@ -122,14 +124,14 @@ class AgentRowSampling(VectorEnvRunner):
         self,
         layout: AgentLayout,
         columns: Mapping[Any, Mapping[str, Nest]],
-        made: AgentTransitions,
+        transitions: AgentTransitions,
     ) -> tuple[int, int, Sequence[int]]:
         """Record a step by itself; what is returned is what `AgentBlock.add` returns."""
-        made = made._replace(observations=[*map(copied, made.observations)])
+        transitions = transitions._replace(observations=[*map(copied, transitions.observations)])
         listed = layout.listed(columns)
         listed.setdefault(Columns.ACTIONS, [{} for _ in layout.agents])
         actions, _, outputs = taken_apart(listed, self.running.to_act, self._weights_seq_no)
-        steps, agent_steps, _ = self._record(made, actions, outputs)
+        steps, agent_steps, _ = self._record(transitions, actions, outputs)
         return steps, agent_steps, range(self.num_envs)
 
     def _hand_out(self, block: AgentBlock, last: ByEnv, *, is_final: bool) -> None:

@@ -263,11 +263,11 @@ class EnvRunner(Checkpointable):
         cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], names: Names
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         rest = {name: value for name, value in kwargs.items() if name != "config"}
-        made, by_name = super()._live_arguments(args, rest, names)
-        held = kwargs.get("config")
-        if held is not None:
-            by_name["config"] = restored_config({"class": held, **mapping_of(held)}, names)
-        return made, by_name
+        live, by_name = super()._live_arguments(args, rest, names)
+        config = kwargs.get("config")
+        if config is not None:
+            by_name["config"] = restored_config({"class": config, **mapping_of(config)}, names)
+        return live, by_name
 
     @override
     def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 def callback_objects(config: Any) -> list[Any]:
     """Make the objects of the classes that `config.callbacks(...)` names."""
     classes = config.callbacks_class
-    return [made() for made in (classes if isinstance(classes, (list, tuple)) else [classes])]
+    return [
+        callback_class()
+        for callback_class in (classes if isinstance(classes, (list, tuple)) else [classes])
+    ]
 
 
 class CallbackHooks:

@@ -108,14 +108,14 @@ class MultiAgentEnvRunner(AgentRowSampling):
     def get_spaces(self) -> dict[str, tuple[Any, Any]]:
         if self.env is None:
             return self.spaces
-        found: dict[str, tuple[Any, Any]] = {
+        by_module: dict[str, tuple[Any, Any]] = {
             ENV: (None, None),
             ENV_SINGLE: (self.env.single_observation_space, self.env.single_action_space),
         }
-        seen, done = self._env_to_module.observation_space, self._env_to_module.action_space
-        for module_id in seen.spaces:
-            found[module_id] = (seen[module_id], done[module_id])
-        return found
+        obs_space, done = self._env_to_module.observation_space, self._env_to_module.action_space
+        for module_id in obs_space.spaces:
+            by_module[module_id] = (obs_space[module_id], done[module_id])
+        return by_module
 
     # Sampling
 
@@ -145,7 +145,7 @@ class MultiAgentEnvRunner(AgentRowSampling):
         is_all_own = self._has_only_own_pieces()
         counts_agents = self.config.count_steps_by == "agent_steps"
         rows = None if random_actions else self._row_acting()
-        given: dict[str, Any] | None = None
+        answers: dict[str, Any] | None = None
         actions: ByEnv
         for_env: ByEnv
         counted = steps = 0
@@ -154,7 +154,7 @@ class MultiAgentEnvRunner(AgentRowSampling):
             # The first step goes the usual way: it takes the timers of all pieces.
             if rows is not None and is_all_own and self._metrics_now is None:
                 if rows.begin(running, self._shared_data):
-                    steps, counted, given = self._sample_rows(rows, size, explore, steps, counted)
+                    steps, counted, answers = self._sample_rows(rows, size, explore, steps, counted)
                 rows = None
                 continue
             if random_actions:
@@ -162,10 +162,10 @@ class MultiAgentEnvRunner(AgentRowSampling):
                 outputs = repeat(None)
             else:
                 t = self.num_env_steps_sampled_lifetime + steps
-                actions, for_env, outputs = self._act(explore, t, given)
-                given = None
-            made = self._advance(for_env)
-            new_steps, new_agent_steps, over = self._record(made, actions, outputs)
+                actions, for_env, outputs = self._act(explore, t, answers)
+                answers = None
+            transitions = self._advance(for_env)
+            new_steps, new_agent_steps, over = self._record(transitions, actions, outputs)
             steps += new_steps
             counted += new_agent_steps if counts_agents else new_steps
             if not is_silent:
@@ -182,55 +182,59 @@ class MultiAgentEnvRunner(AgentRowSampling):
         running.agent_steps = []
         return self._taken(size)
 
-    def _act(self, explore: bool, t: int, given: dict[str, Any] | None) -> tuple[ByEnv, ByEnv, Any]:
+    def _act(
+        self, explore: bool, t: int, answers: dict[str, Any] | None
+    ) -> tuple[ByEnv, ByEnv, Any]:
         """Actions as the modules have them, as the environments take them, and all else.
 
         Args:
             explore: Whether modules explore.
             t: The number of the step.
-            given: What modules gave already.
+            answers: What modules gave already.
         """
         batch = self._cached_to_module
-        if given is None and not batch:  # Nobody is to act.
+        if answers is None and not batch:  # Nobody is to act.
             nothing: ByEnv = [{}] * self.num_envs
             return nothing, nothing, repeat(None)
         try:
-            outputs = self._forward(batch, explore, t) if given is None else given
+            outputs = self._forward(batch, explore, t) if answers is None else answers
             columns = self._to_env(outputs, explore)
         except Exception as error:
             self.running.explain(error)
             raise
-        actions, for_env, told = taken_apart(columns, self.running.to_act, self._weights_seq_no)
+        actions, for_env, outputs_of = taken_apart(
+            columns, self.running.to_act, self._weights_seq_no
+        )
         if self.teaching is not None:
-            self.teaching.put(told, self.running)
-        return actions, for_env, told
+            self.teaching.put(outputs_of, self.running)
+        return actions, for_env, outputs_of
 
     @override
     def _record(
-        self, made: AgentTransitions, actions: ByEnv, outputs: Any
+        self, transitions: AgentTransitions, actions: ByEnv, outputs: Any
     ) -> tuple[int, int, list[MultiAgentEpisode]]:
         """Add a step of all environments to their episodes.
 
         Returns:
             How many steps were made, how often agents observed, and the episodes that are over.
         """
-        running, failed = self.running, made.failed
+        running, failed = self.running, transitions.failed
         tell, is_watched = self._call_on_episode, bool(self._hooks.of("on_episode_step"))
         steps = agent_steps = 0
         over = []
-        for index, (own, told) in enumerate(zip(actions, outputs, strict=False)):
+        for index, (action, output) in enumerate(zip(actions, outputs, strict=False)):
             if failed and index in failed:
                 running.lose(index)
                 self._end(index)
-                running.begin(index, made.observations[index], made.infos[index])
+                running.begin(index, transitions.observations[index], transitions.infos[index])
                 tell("on_episode_start", running.episodes[index], index)
             elif running.pending[index]:
-                running.begin(index, made.observations[index], made.infos[index])
+                running.begin(index, transitions.observations[index], transitions.infos[index])
                 tell("on_episode_start", running.episodes[index], index)
             else:
-                is_over = running.add(index, made, own, told)
+                is_over = running.add(index, transitions, action, output)
                 steps += 1
-                agent_steps += len(made.observations[index])
+                agent_steps += len(transitions.observations[index])
                 if is_watched:
                     tell("on_episode_step", running.episodes[index], index)
                 if is_over:

@@ -37,15 +37,15 @@ def paused(runner: Any) -> Any:
     envs = getattr(getattr(runner, "stepper", None), "memory", None)
     if runner.needs_initial_reset or envs is None:
         return None
-    own = {name: getattr(runner, name) for name in _ATTRIBUTES if hasattr(runner, name)}
+    attributes = {name: getattr(runner, name) for name in _ATTRIBUTES if hasattr(runner, name)}
     try:
         if runner.teaching is not None:
-            own[_TEACHING] = runner.teaching.get_state()
-        held = envs()
-        if held is None:
+            attributes[_TEACHING] = runner.teaching.get_state()
+        env_states = envs()
+        if env_states is None:
             return None
         episodes = to_data(runner.running.get_state())
-        return {"envs": held, "running": episodes, "own": to_data(own, _written)}
+        return {"envs": env_states, "running": episodes, "own": to_data(attributes, _written)}
     except NotPlainError:
         return None
 
@@ -72,20 +72,20 @@ def go_on(runner: Any, state: Mapping[str, Any]) -> bool:
 
     with at(_NAME):
         try:
-            own = from_data(state["own"], read, name=_NAME)
+            saved = from_data(state["own"], read, name=_NAME)
             running = runner.new_running()
             running.set_state(from_data(state["running"], name=_NAME))
             if len(running.episodes) != runner.num_envs or not stepper.remember(state["envs"]):
                 return False
-            held = {name: own[name] for name in _ATTRIBUTES if name in own}
+            attributes = {name: saved[name] for name in _ATTRIBUTES if name in saved}
             if runner.teaching is not None:
-                if _TEACHING not in own:
+                if _TEACHING not in saved:
                     return False
-                runner.teaching.set_state(own[_TEACHING])
+                runner.teaching.set_state(saved[_TEACHING])
         except NotPlainError:
             return False
     runner.running = running
-    for name, value in held.items():
+    for name, value in attributes.items():
         setattr(runner, name, value)
     runner.needs_initial_reset = False
     return True

@@ -33,12 +33,12 @@ class RowSampling(VectorEnvRunner):
 
     def _advance(self, actions: Any) -> Transitions:
         before = perf_counter()
-        made: Transitions = self.stepper.advance(actions)
+        transitions: Transitions = self.stepper.advance(actions)
         self._in_envs.append(perf_counter() - before)
-        self._seen = made.observations
+        self._seen = transitions.observations
         if self.teaching is not None:
-            self.teaching.follow(made)
-        return made
+            self.teaching.follow(transitions)
+        return transitions
 
     def _taken_apart(self, columns: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
         """Actions as the module has them, as the environments take them, and all other columns."""
@@ -90,13 +90,13 @@ class RowSampling(VectorEnvRunner):
                         break
                 is_acting = False
                 actions, for_env, columns = self._taken_apart(columns)
-                made = self._advance(for_env)
-                if made.failed or made.finals or not block.takes(actions, columns):
-                    odd = made, actions, listed(columns)
+                transitions = self._advance(for_env)
+                if transitions.failed or transitions.finals or not block.takes(actions, columns):
+                    odd = transitions, actions, listed(columns)
                     break
-                steps += block.add(made, actions, columns, may_end)
+                steps += block.add(transitions, actions, columns, may_end)
                 if rows is not None:
-                    self._cached_to_module = rows.batch(made.observations, block.begun)
+                    self._cached_to_module = rows.batch(transitions.observations, block.begun)
                     if self._cached_to_module is None:
                         break
         except Exception:

@@ -80,7 +80,7 @@ class RunningEpisodes:
 
     def record(
         self,
-        made: Transitions,
+        transitions: Transitions,
         actions: Sequence[Any],
         names: tuple[str, ...],
         outputs: Sequence[Sequence[Any]],
@@ -91,7 +91,7 @@ class RunningEpisodes:
         nothing and are truncated.
 
         Args:
-            made: What the environments returned.
+            transitions: What the environments returned.
             actions: What was sent to them, one by one.
             names: Of the module's other outputs.
             outputs: A column for each name, with an item for each environment.
@@ -100,47 +100,58 @@ class RunningEpisodes:
             How many steps were added.
         """
         self.begun, self.ended = [], []
-        columns = (made.observations, actions, made.rewards, made.infos, *outputs)
-        if made.finals or made.failed or names != self._appenders.names or self.is_watched:
+        columns = (
+            transitions.observations,
+            actions,
+            transitions.rewards,
+            transitions.infos,
+            *outputs,
+        )
+        if (
+            transitions.finals
+            or transitions.failed
+            or names != self._appenders.names
+            or self.is_watched
+        ):
             self._appenders.forget(names)
         appenders = self._appenders
         steps = appenders.append(columns)
         if appenders.missing:
             for index in tuple(appenders.missing):
                 row = [column[index] for column in columns]
-                steps += self._record_one(index, made, row, names)
-        if True in made.terminateds or True in made.truncateds:
-            ends = zip(made.terminateds, made.truncateds, strict=True)
+                steps += self._record_one(index, transitions, row, names)
+        if True in transitions.terminateds or True in transitions.truncateds:
+            ends = zip(transitions.terminateds, transitions.truncateds, strict=True)
             for index, (over, cut) in enumerate(ends):
-                if (over or cut) and index not in made.finals:
+                if (over or cut) and index not in transitions.finals:
                     episode = self.episodes[index]
                     episode.is_terminated, episode.is_truncated = over, cut
                     self.ended.append(index)
         return steps
 
     def _record_one(
-        self, index: int, made: Transitions, row: list[Any], names: tuple[str, ...]
+        self, index: int, transitions: Transitions, row: list[Any], names: tuple[str, ...]
     ) -> int:
         """Add a step of one environment as `add_env_step` does."""
         episode = self.episodes[index]
-        if index in made.failed:
+        if index in transitions.failed:
             episode.is_truncated = True
             return 0
-        observation, action, reward, info, *given = row
+        observation, action, reward, info, *output_row = row
         if self.pending[index]:
             self.begin(index, observation, info)
             return 0
-        is_final = index in made.finals
+        is_final = index in transitions.finals
         if is_final:
-            observation, info = made.finals[index]
+            observation, info = transitions.finals[index]
         episode.add_env_step(
             observation,
             action,
             reward,
             info,
-            terminated=is_final and made.terminateds[index],
-            truncated=is_final and made.truncateds[index],
-            extra_model_outputs=dict(zip(names, given, strict=True)),
+            terminated=is_final and transitions.terminateds[index],
+            truncated=is_final and transitions.truncateds[index],
+            extra_model_outputs=dict(zip(names, output_row, strict=True)),
         )
         if not is_final:
             self._appenders.learn(index, episode)
@@ -250,18 +261,18 @@ class RunningEpisodes:
         Args:
             lookback: How many steps the running ones keep as look-back; None leaves them alone.
         """
-        taken, self.done = self.done, []
+        finished, self.done = self.done, []
         self._appenders.forget(())
         if lookback is None:
-            return taken
+            return finished
         for index, episode in enumerate(self.episodes):
             if len(episode):
                 self._before[index] = self._so_far(index)
                 if self._keeps_chunks:
                     self.chunks[index].append(episode)
-                taken.append(episode)
+                finished.append(episode)
                 self.episodes[index] = episode.cut(len_lookback_buffer=lookback)
-        return taken
+        return finished
 
 
 def _fill(episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns) -> None:

@@ -82,22 +82,26 @@ class RunningMultiAgentEpisodes:
         self.to_act[index] = (*observations,)
 
     def add(
-        self, index: int, made: AgentTransitions, actions: Mapping[Hashable, Any], outputs: Any
+        self,
+        index: int,
+        transitions: AgentTransitions,
+        actions: Mapping[Hashable, Any],
+        outputs: Any,
     ) -> bool:
         """Add a step of one environment to its episode.
 
         Returns:
             Whether the episode is over.
         """
-        observations = self.seen[index] = made.observations[index]
-        terminateds, truncateds = made.terminateds[index], made.truncateds[index]
+        observations = self.seen[index] = transitions.observations[index]
+        terminateds, truncateds = transitions.terminateds[index], transitions.truncateds[index]
         episode = self.episodes[index]
         try:
             episode.add_env_step(
                 observations,
                 actions,
-                made.rewards[index],
-                made.infos[index],
+                transitions.rewards[index],
+                transitions.infos[index],
                 terminateds=terminateds,
                 truncateds=truncateds,
                 extra_model_outputs=outputs,
@@ -184,11 +188,11 @@ class RunningMultiAgentEpisodes:
         """
         spaces = self._spaces[0]
         for index, observations in enumerate(self.seen):
-            for agent, seen in observations.items():
-                shape, found = getattr(spaces.get(agent), "shape", None), np.shape(seen)
-                if shape is not None and found != shape:
-                    reason = f"an observation of shape {found}"
-                elif shape is not None and not np.isfinite(seen).all():
+            for agent, observation in observations.items():
+                shape, obs_shape = getattr(spaces.get(agent), "shape", None), np.shape(observation)
+                if shape is not None and obs_shape != shape:
+                    reason = f"an observation of shape {obs_shape}"
+                elif shape is not None and not np.isfinite(observation).all():
                     reason = "an observation that is not finite"
                 else:
                     continue
@@ -233,7 +237,7 @@ class RunningMultiAgentEpisodes:
         Args:
             lookback: How many steps the running ones keep as look-back; None leaves them alone.
         """
-        taken, self.done = self.done, []
+        finished, self.done = self.done, []
         if lookback is not None:
             for index, episode in enumerate(self.episodes):
                 if len(episode):
@@ -241,10 +245,10 @@ class RunningMultiAgentEpisodes:
                     self._before[index].add(episode)
                     if self._keeps_chunks:
                         self.chunks[index].append(episode)
-                    taken.append(episode)
-        for episode in taken:
+                    finished.append(episode)
+        for episode in finished:
             drop_idle_agents(episode)
-        return taken
+        return finished
 
 
 def _written(episode: MultiAgentEpisode) -> dict[str, Any]:

@@ -48,10 +48,10 @@ class SingleAgentEnvRunner(RowSampling):
     @override
     def make_env(self) -> None:
         self.stop()
-        made = make_vector_env(self.config, self.worker_index, self.num_workers)
-        self.stepper, self.env = made.stepper, made.stepper.vector_env
+        created = make_vector_env(self.config, self.worker_index, self.num_workers)
+        self.stepper, self.env = created.stepper, created.stepper.vector_env
         self._begin_with_envs()
-        self._on_environment_created(made.context)
+        self._on_environment_created(created.context)
 
     @override
     def _stepper_of(self, env: Any) -> Any:
@@ -117,13 +117,13 @@ class SingleAgentEnvRunner(RowSampling):
                 steps += more
                 if odd is None:
                     continue
-                made, actions, outputs = odd
+                transitions, actions, outputs = odd
             else:
                 actions, for_env, outputs = act(
                     explore, self.num_env_steps_sampled_lifetime + steps
                 )
-                made = self._advance(for_env)
-            steps += self._record(made, actions, outputs)
+                transitions = self._advance(for_env)
+            steps += self._record(transitions, actions, outputs)
             if not is_silent:
                 self._cached_to_module = self._to_module(self._shown, explore)
             self._tell_and_end(size)
@@ -176,20 +176,22 @@ class SingleAgentEnvRunner(RowSampling):
             expect_finite(self.running.observed(), "the module could not act")
             raise
 
-    def _record(self, made: Transitions, actions: Any, columns: dict[str, Any]) -> int:
+    def _record(self, transitions: Transitions, actions: Any, columns: dict[str, Any]) -> int:
         """Add a step of all environments to their episodes; returns how many steps that were."""
         running = self.running
         rows = list(one_by_one(self.env.action_space, actions))
         outputs = (*columns.values(), [self._weights_seq_no] * self.num_envs)
-        steps = running.record(made, rows, (*columns, WEIGHTS_SEQ_NO), outputs)
-        if made.finals:  # As everywhere else, pieces see the last observation of an episode.
-            self._to_module([running.episodes[index] for index in made.finals], self._explore)
-        for index in (*made.finals, *made.failed):
+        steps = running.record(transitions, rows, (*columns, WEIGHTS_SEQ_NO), outputs)
+        if transitions.finals:  # As everywhere else, pieces see the last observation of an episode.
+            self._to_module(
+                [running.episodes[index] for index in transitions.finals], self._explore
+            )
+        for index in (*transitions.finals, *transitions.failed):
             if not running.pending[index]:
                 self._end(index)
-            running.begin(index, made.observations[index], made.infos[index])
+            running.begin(index, transitions.observations[index], transitions.infos[index])
         self._shown = running.episodes.copy()
-        if made.failed:
+        if transitions.failed:
             self.env = self.stepper.vector_env  # A foreign vector is another object now.
             self._survive(steps)
         return steps
@@ -198,10 +200,10 @@ class SingleAgentEnvRunner(RowSampling):
         """Call the hooks about the last step, and begin new episodes for those that ended."""
         running, hooks = self.running, self._hooks
         if not (hooks.of("on_episode_start") or hooks.of("on_episode_step")):
-            told = iter(running.ended)
+            indices = iter(running.ended)
         else:
-            told = iter(range(self.num_envs))
-        for index in told:
+            indices = iter(range(self.num_envs))
+        for index in indices:
             episode = self._shown[index]
             if index in running.begun:
                 self._call_on_episode("on_episode_start", episode, index)

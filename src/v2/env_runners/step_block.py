@@ -71,12 +71,16 @@ class StepBlock:
         return not self._outputs or outputs.keys() == self._outputs[0].keys()
 
     def add(
-        self, made: Transitions, actions: Array, outputs: dict[str, Nest], may_end: int | None
+        self,
+        transitions: Transitions,
+        actions: Array,
+        outputs: dict[str, Nest],
+        may_end: int | None,
     ) -> int:
         """Add a step of all environments.
 
         Args:
-            made: What they returned; none of them has failed.
+            transitions: What they returned; none of them has failed.
             actions: What was recorded as sent to them.
             outputs: The module's other outputs, arrays with a row each.
             may_end: How many episodes may end; None for any number.
@@ -84,25 +88,25 @@ class StepBlock:
         Returns:
             How many steps that were: where an environment was only reset there is none.
         """
-        self._observations.append(made.observations)
+        self._observations.append(transitions.observations)
         self._actions.append(actions)
-        self._rewards.append(made.rewards)
-        self._infos.append(made.infos)
+        self._rewards.append(transitions.rewards)
+        self._infos.append(transitions.infos)
         self._outputs.append(outputs)
         self._times.append(perf_counter())
         self.begun = begun = self._waiting
         stop = len(self._actions)
         for index in begun:
             self._starts[index], self._is_begun[index] = stop, True
-        if True in made.terminateds or True in made.truncateds:
-            self._waiting = self._ended(made, stop, may_end)
+        if True in transitions.terminateds or True in transitions.truncateds:
+            self._waiting = self._ended(transitions, stop, may_end)
         elif begun:
             self._waiting = []
-        return len(made.rewards) - len(begun)
+        return len(transitions.rewards) - len(begun)
 
-    def _ended(self, made: Transitions, stop: int, may_end: int | None) -> list[int]:
+    def _ended(self, transitions: Transitions, stop: int, may_end: int | None) -> list[int]:
         waiting = []
-        ends = zip(made.terminateds, made.truncateds, strict=True)
+        ends = zip(transitions.terminateds, transitions.truncateds, strict=True)
         for index, (terminated, truncated) in enumerate(ends):
             if (terminated or truncated) and self.num_ended != may_end:
                 start, is_begun = self._starts[index], self._is_begun[index]
@@ -134,7 +138,9 @@ class StepBlock:
             weights_seq_no: A column that is the same for all steps: its name and value.
         """
         first = self._outputs[0]
-        outputs = {name: _by_env([own[name] for own in self._outputs]) for name in first}
+        outputs = {
+            name: _by_env([outputs_of[name] for outputs_of in self._outputs]) for name in first
+        }
         name, value = weights_seq_no
         outputs[name] = np.full((len(self._starts), len(self)), value)
         return BlockColumns(

@@ -56,13 +56,13 @@ class Teaching:
         self._teacher.forget()
         self._reward, self._ended = None, set()
 
-    def follow(self, made: Transitions) -> None:
+    def follow(self, transitions: Transitions) -> None:
         """Take in a step of environments with one agent each."""
-        begun = self._ended | made.finals.keys() | made.failed.keys()
-        ends = zip(made.terminateds, made.truncateds, strict=True)
+        begun = self._ended | transitions.finals.keys() | transitions.failed.keys()
+        ends = zip(transitions.terminateds, transitions.truncateds, strict=True)
         over = {index for index, end in enumerate(ends) if True in end}
-        self._ended = over - made.finals.keys() - made.failed.keys()
-        self._reward = np.asarray(made.rewards)
+        self._ended = over - transitions.finals.keys() - transitions.failed.keys()
+        self._reward = np.asarray(transitions.rewards)
         if begun:
             self._teacher.forget([*begun])
 
@@ -71,15 +71,15 @@ class Teaching:
         ids = self._env_ids
         return self._teacher.answer(DEFAULT_MODULE_ID, observations, ids, reward=self._reward) or {}
 
-    def follow_agents(self, made: AgentTransitions, waiting: Sequence[bool]) -> None:
+    def follow_agents(self, transitions: AgentTransitions, waiting: Sequence[bool]) -> None:
         """Take in a step of environments with several agents.
 
         Args:
-            made: What they returned.
+            transitions: What they returned.
             waiting: Which of them were reset in it.
         """
-        self._reward = made.rewards
-        begun = [index for index in self._env_ids if waiting[index] or index in made.failed]
+        self._reward = transitions.rewards
+        begun = [index for index in self._env_ids if waiting[index] or index in transitions.failed]
         if begun:
             self._teacher.forget(begun)
 
@@ -90,22 +90,22 @@ class Teaching:
             outputs: By environment and agent; they are changed.
             running: The running episodes.
         """
-        asked: dict[str, list[tuple[int, Any]]] = {}
+        places_by_module: dict[str, list[tuple[int, Any]]] = {}
         for index, by_agent in enumerate(outputs):
             for agent in by_agent:
-                asked.setdefault(running.episodes[index].module_for(agent), []).append(
+                places_by_module.setdefault(running.episodes[index].module_for(agent), []).append(
                     (index, agent)
                 )
-        for module_id, places in asked.items():
+        for module_id, places in places_by_module.items():
             env_ids, agent_ids = zip(*places, strict=True)
-            told = self._teacher.answer(
+            answers = self._teacher.answer(
                 module_id,
                 [running.seen[index][agent] for index, agent in places],
                 env_ids,
                 agent_ids=agent_ids,
                 reward=self._reward and [self._reward[i].get(agent, 0.0) for i, agent in places],
             )
-            for name, rows in (told or {}).items():
+            for name, rows in (answers or {}).items():
                 for (index, agent), row in zip(places, rows, strict=True):
                     outputs[index][agent][name] = row
 

@@ -190,8 +190,8 @@ class VectorEnvRunner(EnvRunner):
     @property
     def _ongoing_episodes(self) -> list[Any]:
         """The running episodes, under RLlib's name."""
-        found: list[Any] = self.running.episodes
-        return found
+        episodes: list[Any] = self.running.episodes
+        return episodes
 
     @property
     def _ongoing_episodes_for_metrics(self) -> dict[str, list[Any]]:

@@ -64,10 +64,10 @@ def memory_of(env: Any) -> list[Any] | None:
         True
     """
     try:
-        held: list[Any] = to_data(env, _written, most=_LARGEST)["env"]
+        layers: list[Any] = to_data(env, _written, most=_LARGEST)["env"]
     except NotPlainError:
         return None
-    return held
+    return layers
 
 
 def remember(env: Any, memory: list[Any]) -> bool:
@@ -121,8 +121,8 @@ def _kind(name: str) -> str:
 
 
 def _layer(layer: Any, data: Callable[[Any], Any]) -> dict[str, Any]:
-    own = vars(type(layer))
-    if callable(own.get("get_state")) and callable(own.get("set_state")):
+    members = vars(type(layer))
+    if callable(members.get("get_state")) and callable(members.get("set_state")):
         return {"state": data(layer.get_state())}
     inner = layer.env if isinstance(layer, gym.Wrapper) else layer
     return {
@@ -138,21 +138,21 @@ def _remember(env: Any, memory: list[Any]) -> None:
     layers = _layers_of(env)
     if [_kind(_name(layer)) for layer in layers] != [_kind(layer["class"]) for layer in memory]:
         raise NotPlainError("other wrappers")
-    for layer, held in zip(layers, memory, strict=True):
-        if "state" in held:
-            layer.set_state(from_data(held["state"], _read, name=_NAME))
+    for layer, saved in zip(layers, memory, strict=True):
+        if "state" in saved:
+            layer.set_state(from_data(saved["state"], _read, name=_NAME))
             continue
-        own = vars(layer)
-        if _kind(held["class"]) == _CHECKER:
-            own.update({key: True for key in own if key.startswith("checked_")})
+        attributes = vars(layer)
+        if _kind(saved["class"]) == _CHECKER:
+            attributes.update({key: True for key in attributes if key.startswith("checked_")})
             continue
-        is_moved = _name(layer) != held["class"]
-        if is_moved and not {*held["attributes"]} <= {*own, *_NO_MORE}:
+        is_moved = _name(layer) != saved["class"]
+        if is_moved and not {*saved["attributes"]} <= {*attributes, *_NO_MORE}:
             raise NotPlainError("a wrapper that keeps its place by other names")
-        for key, value in held["attributes"].items():
+        for key, value in saved["attributes"].items():
             if key.startswith("__") or callable(getattr(type(layer), key, None)):
                 raise NotPlainError(key)  # No environment has written that.
-            setattr(layer, key, from_data(value, _read, own.get(key), _NAME))
+            setattr(layer, key, from_data(value, _read, attributes.get(key), _NAME))
 
 
 def _read(data: Mapping[str, Any], now: Any) -> Any:

@@ -95,8 +95,8 @@ class ForeignAgentEnvs:
         self, actions: Sequence[Mapping[Any, Any] | None], *, copies: bool = True
     ) -> AgentTransitions:
         """Step all environments; see `MultiAgentEnvs.advance`."""
-        made = self.vector_env.step([{} if own is None else own for own in actions])
-        observations, rewards, terminateds, truncateds, infos = map(list, made)
-        seen = [*map(copied, observations)] if copies else observations
-        told = [each or {} for each in infos]
-        return AgentTransitions(seen, rewards, terminateds, truncateds, told, {})
+        returned = self.vector_env.step([{} if action is None else action for action in actions])
+        observations, rewards, terminateds, truncateds, infos = map(list, returned)
+        kept_observations = [*map(copied, observations)] if copies else observations
+        all_infos = [each or {} for each in infos]
+        return AgentTransitions(kept_observations, rewards, terminateds, truncateds, all_infos, {})

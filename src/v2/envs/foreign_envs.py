@@ -49,10 +49,10 @@ class ForeignEnvs:
     def advance(self, actions: Any) -> Transitions:
         """Step all environments; see `SubEnvs.advance`."""
         try:
-            made = self.vector_env.step(actions)
+            returned = self.vector_env.step(actions)
         except Exception as error:
             return self._made_anew(error)
-        observations, rewards, terminateds, truncateds, infos = made
+        observations, rewards, terminateds, truncateds, infos = returned
         split = split_infos(infos, self.num_envs)
         ends = [bool(a or b) for a, b in zip(terminateds, truncateds, strict=True)]
         finals = {}
@@ -130,14 +130,14 @@ def _items(values: Any, num_envs: int) -> Sequence[Any]:
 
 
 def _resets_in_same_step(env: Any) -> bool:
-    said = (getattr(env, "metadata", None) or {}).get("autoreset_mode")
-    if said is None:
+    mode = (getattr(env, "metadata", None) or {}).get("autoreset_mode")
+    if mode is None:
         return not hasattr(gym.vector, "AutoresetMode") and gym.__version__.startswith("0.")
-    name = str(getattr(said, "value", said)).replace("_", "").lower()
+    name = str(getattr(mode, "value", mode)).replace("_", "").lower()
     if name == "disabled":
         raise ConfigError(
             "the vector environment does not reset environments whose episode ends",
             expected="autoreset_mode NEXT_STEP or SAME_STEP",
-            found=str(said),
+            found=str(mode),
         )
     return name == "samestep"

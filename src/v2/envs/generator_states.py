@@ -32,9 +32,9 @@ def generator_of(state: Any) -> np.random.Generator:
         CorruptCheckpointError: It gave something else, or of a kind that numpy does not have.
     """
     checked = checked_bit_generator(state)
-    made = np.random.Generator(getattr(np.random, checked["bit_generator"])())
-    made.bit_generator.state = checked
-    return made
+    generator = np.random.Generator(getattr(np.random, checked["bit_generator"])())
+    generator.bit_generator.state = checked
+    return generator
 
 
 def _as_text(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -93,19 +93,19 @@ class GroupAgentsWrapper(MultiAgentEnv):
         )
 
     def _members_actions(self, actions: ByAgent) -> ByAgent:
-        made: ByAgent = {}
+        by_member: ByAgent = {}
         for key, action in actions.items():
             members = self.groups.get(key)
             if members is None:
-                made[key] = action
+                by_member[key] = action
                 continue
             if len(action) != len(members):
                 raise EpisodeError(
                     f"group {key!r} has {len(members)} members and was given {len(action)} actions",
                     hint="give one action for each member, in the order of the group's list.",
                 )
-            made.update(zip(members, action, strict=True))
-        return made
+            by_member.update(zip(members, action, strict=True))
+        return by_member
 
     def _grouped(self, items: ByAgent) -> ByAgent:
         """Items by group, as tuples, and of single agents as they are.
@@ -113,12 +113,12 @@ class GroupAgentsWrapper(MultiAgentEnv):
         Raises:
             EpisodeError: Some of a group have an item and some have none.
         """
-        made: ByAgent = {}
+        grouped: ByAgent = {}
         for agent, item in items.items():
             group = self.agent_id_to_group.get(agent)
             if group is None:
-                made[agent] = item
-            elif group not in made:
+                grouped[agent] = item
+            elif group not in grouped:
                 members = self.groups[group]
                 missing = [member for member in members if member not in items]
                 if missing:
@@ -127,44 +127,44 @@ class GroupAgentsWrapper(MultiAgentEnv):
                         f"{missing[0]!r} does not",
                         hint="group agents that act at the same time, and are done together.",
                     )
-                made[group] = tuple(items[member] for member in members)
-        return made
+                grouped[group] = tuple(items[member] for member in members)
+        return grouped
 
     def _grouped_flags(self, flags: ByAgent) -> ByAgent:
-        made: ByAgent = {}
+        grouped: ByAgent = {}
         for agent, flag in flags.items():
             group = self.agent_id_to_group.get(agent, agent)
-            made[group] = bool(flag) and made.get(group, True)
-        return made
+            grouped[group] = bool(flag) and grouped.get(group, True)
+        return grouped
 
     def _grouped_infos(self, infos: ByAgent, earned: ByAgent) -> ByAgent:
-        made: ByAgent = {
+        grouped: ByAgent = {
             agent: info for agent, info in infos.items() if agent not in self.agent_id_to_group
         }
         for group, members in self.groups.items():
-            known: ByAgent = {}
+            group_infos: ByAgent = {}
             if any(member in infos for member in members):
-                known[GROUP_INFO] = [infos.get(member, {}) for member in members]
+                group_infos[GROUP_INFO] = [infos.get(member, {}) for member in members]
             if group in earned:
-                known[GROUP_REWARDS] = list(earned[group])
-            if known:
-                made[group] = known
-        return made
+                group_infos[GROUP_REWARDS] = list(earned[group])
+            if group_infos:
+                grouped[group] = group_infos
+        return grouped
 
     def _spaces(
         self,
         agents: Sequence[Hashable],
         space_of: Callable[[Hashable], Space[Any]],
-        given: Space[Any] | None,
+        group_space: Space[Any] | None,
     ) -> dict[Any, Space[Any]]:
-        made: dict[Any, Space[Any]] = {}
+        grouped: dict[Any, Space[Any]] = {}
         for agent in agents:
             group = self.agent_id_to_group.get(agent)
             if group is None:
-                made[agent] = space_of(agent)
-            elif group not in made:
-                made[group] = given or gym.spaces.Tuple(map(space_of, self.groups[group]))
-        return made
+                grouped[agent] = space_of(agent)
+            elif group not in grouped:
+                grouped[group] = group_space or gym.spaces.Tuple(map(space_of, self.groups[group]))
+        return grouped
 
     @override
     def render(self) -> Any:

@@ -230,13 +230,13 @@ def make_multi_agent(env_name_or_creator: str | Callable[[EnvContext], Any]) -> 
             super().__init__()
             context = config if isinstance(config, EnvContext) else EnvContext(config)
             settings = {name: value for name, value in context.items() if name != "num_agents"}
-            own = context.copy_with_overrides(env_config=settings)
+            env_context = context.copy_with_overrides(env_config=settings)
             count = context.get("num_agents", 1)
             if not isinstance(count, int) or count < 1:
                 raise ConfigError(
                     "make_multi_agent: num_agents", expected="a number from 1 on", found=repr(count)
                 )
-            self.envs = [creator(own) for _ in range(count)]
+            self.envs = [creator(env_context) for _ in range(count)]
             self.agents = list(range(count))
             self.possible_agents = list(self.agents)
             self.observation_spaces = {
@@ -251,10 +251,10 @@ def make_multi_agent(env_name_or_creator: str | Callable[[EnvContext], Any]) -> 
             self, *, seed: int | None = None, options: dict[str, Any] | None = None
         ) -> tuple[ByAgent, ByAgent]:
             self.terminateds, self.truncateds = set(), set()
-            made = [env.reset(seed=seed, options=options) for env in self.envs]
+            resets = [env.reset(seed=seed, options=options) for env in self.envs]
             return (
-                {agent: observation for agent, (observation, _) in enumerate(made)},
-                {agent: info for agent, (_, info) in enumerate(made)},
+                {agent: observation for agent, (observation, _) in enumerate(resets)},
+                {agent: info for agent, (_, info) in enumerate(resets)},
             )
 
         @override

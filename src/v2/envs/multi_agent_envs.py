@@ -79,25 +79,25 @@ class MultiAgentEnvs(SubEnvs, gym.vector.VectorEnv):
         those that draw on without a seed draw on from here.
         """
         for index in range(self.num_envs):
-            seen = self._begun(index, seed=_TRIAL_SEED, options={})[0]
+            observations = self._begun(index, seed=_TRIAL_SEED, options={})[0]
             _, spaces = spaces_by_agent(self.envs[index])
-            actions = {agent: spaces[agent].sample() for agent in seen if agent in spaces}
+            actions = {agent: spaces[agent].sample() for agent in observations if agent in spaces}
             try:
-                made = self.envs[index].step(actions)
+                returned = self.envs[index].step(actions)
             except Exception as error:
                 self._replace(index, "step()", error)
                 continue
-            _five(index, made)
+            _five(index, returned)
 
     @override
     def reset_all(
         self, seed: Seeds = None, options: dict[str, Any] | None = None
     ) -> tuple[list[Any], list[dict[str, Any]]]:
-        made = [
-            self._begun(index, seed=own, options=options)
-            for index, own in enumerate(self._begin(seed))
+        resets = [
+            self._begun(index, seed=env_seed, options=options)
+            for index, env_seed in enumerate(self._begin(seed))
         ]
-        return [row[0] for row in made], [row[-1] for row in made]
+        return [row[0] for row in resets], [row[-1] for row in resets]
 
     @override
     def advance(  # type: ignore[override]  # by agent
@@ -118,16 +118,16 @@ class MultiAgentEnvs(SubEnvs, gym.vector.VectorEnv):
                 failed.pop(index, None)  # No episode was lost.
                 continue
             try:
-                made = self.envs[index].step(action)
+                returned = self.envs[index].step(action)
             except Exception as error:
                 self._replace(index, "step()", error)
                 rows.append(self._begun(index, seed=self._fresh_seed()))
                 continue
-            observations, rewards, terminateds, truncateds, infos = _five(index, made)
-            seen = copied(observations) if copies else observations
-            rows.append((seen, rewards, terminateds, truncateds, infos or {}))
-        observed, earned, over, cut, told = map(list, zip(*rows, strict=True))
-        return AgentTransitions(observed, earned, over, cut, told, failed)
+            observations, rewards, terminateds, truncateds, infos = _five(index, returned)
+            kept = copied(observations) if copies else observations
+            rows.append((kept, rewards, terminateds, truncateds, infos or {}))
+        observed, earned, over, cut, all_infos = map(list, zip(*rows, strict=True))
+        return AgentTransitions(observed, earned, over, cut, all_infos, failed)
 
     def _begun(self, index: int, **given: Any) -> tuple[Any, ...]:
         """What the first step of an episode amounts to."""
@@ -151,10 +151,10 @@ class MultiAgentEnvs(SubEnvs, gym.vector.VectorEnv):
     ) -> tuple[list[Any], list[Any], list[Any], list[Any], list[Any]]:
         """Step all environments; those whose episode has ended are reset instead."""
         each = zip(actions, self._ended, strict=True)
-        made = self.advance([None if is_over else action for action, is_over in each])
-        flags = zip(made.terminateds, made.truncateds, strict=True)
+        transitions = self.advance([None if is_over else action for action, is_over in each])
+        flags = zip(transitions.terminateds, transitions.truncateds, strict=True)
         self._ended = [bool(over.get(ALL) or cut.get(ALL)) for over, cut in flags]
-        return made[:5]
+        return transitions[:5]
 
     @override
     def close_extras(self, **kwargs: Any) -> None:
@@ -203,23 +203,25 @@ def _checked(env: Any) -> Any:
     return env
 
 
-def _five(index: int, made: Any) -> Any:
+def _five(index: int, returned: Any) -> Any:
     """What `step` returned, if it is five dicts by agent."""
-    if type(made) is tuple and [*map(type, made)] == _DICTS:
-        return made
-    if not isinstance(made, (tuple, list)) or len(made) != len(_RETURNED):
+    if type(returned) is tuple and [*map(type, returned)] == _DICTS:
+        return returned
+    if not isinstance(returned, (tuple, list)) or len(returned) != len(_RETURNED):
         raise MultiAgentEnvError(
             f"environment {index} returned something else from step()",
             expected=f"a tuple ({', '.join(_RETURNED)})",
-            found=f"{len(made)} values" if isinstance(made, (tuple, list)) else repr(made),
+            found=f"{len(returned)} values"
+            if isinstance(returned, (tuple, list))
+            else repr(returned),
             index=index,
         )
-    for name, value in zip(_RETURNED, made, strict=True):
+    for name, value in zip(_RETURNED, returned, strict=True):
         if type(value) is not dict and not isinstance(value, Mapping):
             if value is None and name == "infos":
                 continue
             raise _not_by_agent(index, "step()", name, value)
-    return made
+    return returned
 
 
 def _not_by_agent(index: int, where: str, name: str, value: Any) -> MultiAgentEnvError:

@@ -87,8 +87,8 @@ class ParallelPettingZooEnv(_PettingZoo):
     def step(  # type: ignore[override]  # by agent
         self, action_dict: ByAgent
     ) -> tuple[ByAgent, ByAgent, ByAgent, ByAgent, ByAgent]:
-        made = self.par_env.step(action_dict)
-        observations, rewards, terminateds, truncateds, infos = map(dict, made)
+        returned = self.par_env.step(action_dict)
+        observations, rewards, terminateds, truncateds, infos = map(dict, returned)
         self.agents = list(self.par_env.agents)
         self._with_all(terminateds, truncateds)
         return observations, rewards, terminateds, truncateds, infos

@@ -56,11 +56,11 @@ class ProcessEnvs(SubEnvs, gym.vector.VectorEnv):
         self, seed: Seeds = None, options: dict[str, Any] | None = None
     ) -> tuple[list[Any], list[dict[str, Any]]]:
         seeds = self._begin(seed)
-        for worker, own in zip(self._workers, seeds, strict=True):
-            worker.send("reset", own, options)
+        for worker, env_seed in zip(self._workers, seeds, strict=True):
+            worker.send("reset", env_seed, options)
         deadline = self._deadline()
-        made = [self._finish_reset(index, deadline) for index in range(self.num_envs)]
-        observations, infos = zip(*made, strict=True)
+        resets = [self._finish_reset(index, deadline) for index in range(self.num_envs)]
+        observations, infos = zip(*resets, strict=True)
         return self._read(observations), list(infos)
 
     @override
@@ -75,21 +75,21 @@ class ProcessEnvs(SubEnvs, gym.vector.VectorEnv):
             else:
                 worker.send("step", action)
         deadline = self._deadline()
-        made: list[tuple[Any, ...]] = []
+        returned: list[tuple[Any, ...]] = []
         for index in range(self.num_envs):
             if ended[index]:
                 observation, info = self._finish_reset(index, deadline)
                 failed.pop(index, None)  # No episode was lost.
-                made.append((observation, 0.0, False, False, info))
+                returned.append((observation, 0.0, False, False, info))
                 continue
             try:
-                made.append(self._answer(index, deadline))
+                returned.append(self._answer(index, deadline))
             except Exception as error:
                 self._replace(index, "step()", error)
                 seed = self._fresh_seed()
                 observation, info = self._try_resets(index, self._reset_one, seed=seed)
-                made.append((observation, 0.0, False, False, info))
-        observations, rewards, terminations, truncations, infos = zip(*made, strict=True)
+                returned.append((observation, 0.0, False, False, info))
+        observations, rewards, terminations, truncations, infos = zip(*returned, strict=True)
         terminateds, truncateds = [*map(bool, terminations)], [*map(bool, truncations)]
         self._ended = [a or b for a, b in zip(terminateds, truncateds, strict=True)]
         rows = self._read(observations)
@@ -192,11 +192,11 @@ class _Worker:
 
     def answer(self, deadline: float | None, allowed: float | None) -> Any:
         """What it answers, or what it raised."""
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        if not wait([self.pipe], left):
+        seconds_left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        if not wait([self.pipe], seconds_left):
             raise EnvProcessError(f"no answer within {allowed} seconds")
         try:
-            is_fine, found = self.pipe.recv()
+            is_fine, result = self.pipe.recv()
         except (EOFError, ConnectionResetError) as error:
             self.process.join(_GRACE)
             raise EnvProcessError(
@@ -206,8 +206,8 @@ class _Worker:
             ) from error
         self._has_begun = True
         if is_fine:
-            return found
-        raise found
+            return result
+        raise result
 
     def end(self) -> None:
         """End the process, whatever it does."""
@@ -235,15 +235,15 @@ def serve(pipe: Connection, maker: Any) -> None:
         env = maker()
         pipe.send((True, (env.observation_space, env.action_space, env.metadata, env.spec)))
         while True:
-            what, *given = pipe.recv()
+            what, *arguments = pipe.recv()
             if what == "close":
                 return
             try:
-                found = _done(env, what, given)
+                result = _done(env, what, arguments)
             except Exception as error:
                 _send_error(pipe, error)
             else:
-                pipe.send((True, found))
+                pipe.send((True, result))
     except (EOFError, KeyboardInterrupt):
         return
     except Exception as error:
@@ -253,20 +253,20 @@ def serve(pipe: Connection, maker: Any) -> None:
             env.close()
 
 
-def _done(env: Any, what: str, given: list[Any]) -> Any:
+def _done(env: Any, what: str, arguments: list[Any]) -> Any:
     if what == "step":
-        return env.step(given[0])
+        return env.step(arguments[0])
     if what == "reset":
-        return env.reset(seed=given[0], options=given[1])
+        return env.reset(seed=arguments[0], options=arguments[1])
     if what == "memory":
         return memory_of(env)
     if what == "remember":
-        return remember(env, given[0])
-    name, *rest = given
+        return remember(env, arguments[0])
+    name, *rest = arguments
     if what == "set":
         return setattr(env, name, rest[0])
-    found = env.get_wrapper_attr(name) if hasattr(env, "get_wrapper_attr") else getattr(env, name)
-    return found(*rest[0], **rest[1]) if callable(found) else found
+    member = env.get_wrapper_attr(name) if hasattr(env, "get_wrapper_attr") else getattr(env, name)
+    return member(*rest[0], **rest[1]) if callable(member) else member
 
 
 def _send_error(pipe: Connection, error: Exception) -> None:

@@ -102,11 +102,11 @@ class SubEnvs(abc.ABC):
 
     def memory(self) -> dict[str, Any] | None:
         """Give where all environments are, as data; None where that cannot be told."""
-        held = self._memories()
-        if None in held:
+        env_states = self._memories()
+        if None in env_states:
             return None
         seeds = None if self._seeds is None else generator_state(self._seeds)
-        return {"ended": list(self._ended), "seeds": seeds, "envs": held}
+        return {"ended": list(self._ended), "seeds": seeds, "envs": env_states}
 
     def remember(self, memory: Mapping[str, Any]) -> bool:
         """Bring all environments to where others were.
@@ -150,8 +150,8 @@ class SubEnvs(abc.ABC):
     def _reset_one(
         self, index: int, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        made: tuple[Any, dict[str, Any]] = self.envs[index].reset(seed=seed, options=options)
-        return made
+        returned: tuple[Any, dict[str, Any]] = self.envs[index].reset(seed=seed, options=options)
+        return returned
 
     def _fresh_seed(self) -> int | None:
         """A seed for the first reset of an environment made anew."""
@@ -197,13 +197,13 @@ class SubEnvs(abc.ABC):
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Step all environments; those whose episode has ended are reset instead."""
-        made = self.advance(actions)
+        transitions = self.advance(actions)
         return (
-            self._stacked(made.observations),
-            np.array(made.rewards, np.float64),
-            np.array(made.terminateds, np.bool_),
-            np.array(made.truncateds, np.bool_),
-            self._as_vector(made.infos),
+            self._stacked(transitions.observations),
+            np.array(transitions.rewards, np.float64),
+            np.array(transitions.terminateds, np.bool_),
+            np.array(transitions.truncateds, np.bool_),
+            self._as_vector(transitions.infos),
         )
 
     def _stacked(self, rows: Sequence[Any]) -> Any:
@@ -211,7 +211,7 @@ class SubEnvs(abc.ABC):
         return concatenate(space, rows, create_empty_array(space, len(rows)))  # type: ignore[arg-type]
 
     def _as_vector(self, infos: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        vector_infos: dict[str, Any] = {}
         for index, info in enumerate(infos):
-            found = self._add_info(found, info, index)
-        return found
+            vector_infos = self._add_info(vector_infos, info, index)
+        return vector_infos

@@ -35,11 +35,11 @@ class SyncEnvs(SubEnvs, gym.vector.SyncVectorEnv):
     def reset_all(
         self, seed: Seeds = None, options: dict[str, Any] | None = None
     ) -> tuple[list[Any], list[dict[str, Any]]]:
-        made = [
-            self._try_resets(index, self._reset_one, seed=own, options=options)
-            for index, own in enumerate(self._begin(seed))
+        resets = [
+            self._try_resets(index, self._reset_one, seed=env_seed, options=options)
+            for index, env_seed in enumerate(self._begin(seed))
         ]
-        observations, infos = zip(*made, strict=True)
+        observations, infos = zip(*resets, strict=True)
         return self._read(observations), list(infos)
 
     @override

@@ -69,18 +69,18 @@ def make_vector_env(config: Any, worker_index: int = 0, num_workers: int = 0) ->
     return MadeEnvs(envs, contexts[0])
 
 
-def mode_of(given: Any) -> str:
+def mode_of(mode: Any) -> str:
     """The way of vectorising by name: "sync", "async" or "vector_entry_point".
 
     Raises:
         ConfigError: There is no such way.
     """
-    name = str(getattr(given, "value", given)).lower()
+    name = str(getattr(mode, "value", mode)).lower()
     if name not in ("sync", "async", "vector_entry_point"):
         raise ConfigError(
             "gym_env_vectorize_mode",
             expected="'sync', 'async' or 'vector_entry_point'",
-            found=repr(given),
+            found=repr(mode),
         )
     return name
 

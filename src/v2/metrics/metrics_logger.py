@@ -180,9 +180,9 @@ class MetricsLogger:
         path = as_path(key)
         if path in self._stats:
             return shown(self._stats[path])
-        found = self._below(path)
-        if found or not path:
-            return nested((rest, shown(stat)) for rest, stat in found)
+        below = self._below(path)
+        if below or not path:
+            return nested((rest, shown(stat)) for rest, stat in below)
         if default is not None:
             return default
         raise self._unknown(path)
@@ -195,11 +195,11 @@ class MetricsLogger:
         """
         self.settle()
         if compile:
-            made = nested((path, stat.report()) for path, stat in self._stats.items())
+            reports = nested((path, stat.report()) for path, stat in self._stats.items())
             if not self._is_root:
                 for stat in self._stats.values():
                     stat.hand_over()
-            return made
+            return reports
         return nested((path, stat.hand_over()) for path, stat in self._stats.items())
 
     def hand_over(self, name: str) -> dict[str, Any]:
@@ -219,16 +219,16 @@ class MetricsLogger:
         """
         start = as_path(key)
         by_path: dict[tuple[str, ...], list[Any]] = {}
-        for given in stats_dicts:
-            for path, stat in leaves(given, start):
+        for reported in stats_dicts:
+            for path, stat in leaves(reported, start):
                 by_path.setdefault(path, []).append(stat)
-        for path, found in by_path.items():
-            stats = [each for each in found if isinstance(each, Stat)]
+        for path, values in by_path.items():
+            stats = [each for each in values if isinstance(each, Stat)]
             if stats:
                 if path not in self._stats:
                     self._insert(path, stats[0].like())
                 self._stats[path].merge(stats)
-            for value in found:
+            for value in values:
                 if not isinstance(value, Stat):
                     self.log_value(path, value)
 
@@ -250,14 +250,14 @@ class MetricsLogger:
         """
         self.settle()
         path = as_path(key[0]) if len(key) == 1 else key
-        gone = [each for each in self._stats if each[: len(path)] == path]
-        if not gone and key_error:
+        deleted = [each for each in self._stats if each[: len(path)] == path]
+        if not deleted and key_error:
             raise self._unknown(path)
-        for each in gone:
+        for each in deleted:
             del self._stats[each]
-        for known in (self._by_key, self._timers):
-            for each in [each for each in known if as_path(each) in gone]:
-                del known[each]
+        for cache in (self._by_key, self._timers):
+            for each in [each for each in cache if as_path(each) in deleted]:
+                del cache[each]
 
     def reset(self) -> None:
         """Forget everything."""
@@ -281,22 +281,22 @@ class MetricsLogger:
         with at("stats"):
             stats = dict(mapping(state["stats"]))
         self.reset()
-        for name, held in stats.items():
+        for name, data in stats.items():
             with at("stats", name):
-                self._take(tuple(name.split(_SEPARATOR)), mapping(held))
+                self._take(tuple(name.split(_SEPARATOR)), mapping(data))
 
-    def _take(self, path: tuple[str, ...], held: Mapping[str, Any]) -> None:
-        if "kind" not in held:
-            if "lifetime_sum" in held:
-                self.log_value(path, whole(held["lifetime_sum"]), reduce="lifetime_sum")
+    def _take(self, path: tuple[str, ...], data: Mapping[str, Any]) -> None:
+        if "kind" not in data:
+            if "lifetime_sum" in data:
+                self.log_value(path, whole(data["lifetime_sum"]), reduce="lifetime_sum")
             return
-        window, is_cleared = held["window"], held["is_cleared"]
+        window, is_cleared = data["window"], data["is_cleared"]
         if window is not None and whole(window) < 1:
             raise ValueError(f"a window of {window}")
-        stat = self._kinds[held["kind"]](
+        stat = self._kinds[data["kind"]](
             window=None if window is None else whole(window), is_cleared=flag(is_cleared)
         )
-        stat.set_state(held)
+        stat.set_state(data)
         stat.peek()  # values that do not reduce are told here, not by the next report
         self._insert(path, stat)
 
@@ -353,9 +353,9 @@ class MetricsLogger:
 
     def _unknown(self, path: Sequence[str]) -> UnknownMetricError:
         name = "/".join(map(str, path))
-        known = ["/".join(map(str, each)) for each in self._stats]
-        near = near_names(name, known, n=1)
+        names = ["/".join(map(str, each)) for each in self._stats]
+        near = near_names(name, names, n=1)
         return UnknownMetricError(
-            f"no metric named {name!r} among the {len(known)} logged",
+            f"no metric named {name!r} among the {len(names)} logged",
             hint=f"did you mean {near[0]!r}?" if near else "pass default= to peek().",
         )

@@ -24,10 +24,10 @@ def leaves(tree: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tup
 
 def nested(items: Iterable[tuple[tuple[str, ...], Any]]) -> dict[str, Any]:
     """Values by path as nested dicts."""
-    made: dict[str, Any] = {}
+    tree: dict[str, Any] = {}
     for path, value in items:
-        place = made
+        place = tree
         for name in path[:-1]:
             place = place.setdefault(name, {})
         place[path[-1]] = value
-    return made
+    return tree

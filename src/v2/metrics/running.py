@@ -51,8 +51,8 @@ class Item(Stat):
         return {"value": self._value}
 
     @override
-    def _hold(self, held: Mapping[str, Any]) -> None:
-        self._value = held["value"]
+    def _hold(self, data: Mapping[str, Any]) -> None:
+        self._value = data["value"]
 
 
 class LifetimeSum(Stat):
@@ -100,8 +100,8 @@ class LifetimeSum(Stat):
         return {"total": self._total}
 
     @override
-    def _hold(self, held: Mapping[str, Any]) -> None:
-        self._total = self._at_report = held["total"]
+    def _hold(self, data: Mapping[str, Any]) -> None:
+        self._total = self._at_report = data["total"]
         self._since = perf_counter()
 
 
@@ -136,10 +136,10 @@ class Ema(Stat):
     @override
     def hand_over(self) -> Self:
         self._settle()
-        given = self.like()
-        given._take_from(self)
-        given._is_new, self._is_new = self._is_new, False
-        return given  # The average goes on here; only whether it moved is handed over.
+        handed_over = self.like()
+        handed_over._take_from(self)
+        handed_over._is_new, self._is_new = self._is_new, False
+        return handed_over  # The average goes on here; only whether it moved is handed over.
 
     @override
     def _after_report(self) -> None:
@@ -170,5 +170,5 @@ class Ema(Stat):
         return {"value": self._value, "coefficient": self.coefficient}
 
     @override
-    def _hold(self, held: Mapping[str, Any]) -> None:
-        self._value, self.coefficient = held["value"], number(held["coefficient"])
+    def _hold(self, data: Mapping[str, Any]) -> None:
+        self._value, self.coefficient = data["value"], number(data["coefficient"])

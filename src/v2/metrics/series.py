@@ -48,8 +48,8 @@ class Series(Stat):
         return {"values": [*self._values]}
 
     @override
-    def _hold(self, held: Mapping[str, Any]) -> None:
-        self._values = deque(held["values"], maxlen=self.window)
+    def _hold(self, data: Mapping[str, Any]) -> None:
+        self._values = deque(data["values"], maxlen=self.window)
 
 
 _NOTHING: Final = object()
@@ -81,8 +81,8 @@ class Mean(Series):
     @override
     def _result(self) -> float:
         if self.window is not None:
-            found = self._known()
-            return float(np.mean(found)) if found else nan
+            numbers = self._known()
+            return float(np.mean(numbers)) if numbers else nan
         return float(self._total / self._count) if self._count else nan
 
     @override
@@ -96,9 +96,9 @@ class Mean(Series):
         return {**super()._held(), "count": self._count, "total": float(self._total)}
 
     @override
-    def _hold(self, held: Mapping[str, Any]) -> None:
-        super()._hold(held)
-        self._count, self._total = count(held["count"]), float(held["total"])
+    def _hold(self, data: Mapping[str, Any]) -> None:
+        super()._hold(data)
+        self._count, self._total = count(data["count"]), float(data["total"])
 
 
 class Min(Series):
@@ -153,9 +153,9 @@ class Percentiles(Series):
         return {**super()._held(), "percents": [*self.percents]}
 
     @override
-    def _hold(self, held: Mapping[str, Any]) -> None:
-        super()._hold(held)
-        self.percents = tuple(number(each) for each in held["percents"])
+    def _hold(self, data: Mapping[str, Any]) -> None:
+        super()._hold(data)
+        self.percents = tuple(number(each) for each in data["percents"])
 
     @override
     def values(self) -> list[Any]:
@@ -166,8 +166,8 @@ class Percentiles(Series):
     def _result(self) -> dict[float, float | None]:
         if not self._values:
             return dict.fromkeys(self.percents)
-        found = np.percentile(np.asarray(self._values), self.percents)
-        return dict(zip(self.percents, found.tolist(), strict=True))
+        percentiles = np.percentile(np.asarray(self._values), self.percents)
+        return dict(zip(self.percents, percentiles.tolist(), strict=True))
 
 
 class ItemSeries(Series):

@@ -52,10 +52,10 @@ class Stat:
     def hand_over(self) -> Self:
         """Give all that is new to a copy that can be merged elsewhere, and begin anew."""
         self._settle()
-        given = self.like()
-        given._take_from(self)
+        handed_over = self.like()
+        handed_over._take_from(self)
         self.clear()
-        return given
+        return handed_over
 
     def report(self) -> Any:
         """Give the result; what is not meant to last begins anew."""
@@ -160,8 +160,8 @@ def known(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """
     if values.dtype.kind != "f" or values.ndim != 1:
         return values
-    found: np.ndarray[Any, Any] = values[~np.isnan(values)]
-    return found
+    numbers: np.ndarray[Any, Any] = values[~np.isnan(values)]
+    return numbers
 
 
 def rate(amount: float, since: float) -> float:

@@ -56,8 +56,8 @@ class DefaultCQLTorchRLModule(DefaultSACTorchRLModule):
                 )
                 actions.append(drawn)
                 out[f"logps_{when}_repeat"] = logp.view(rows, repeat, 1)
-        for seen in (batch[Columns.OBS], batch[Columns.OBS], batch[Columns.NEXT_OBS]):
-            observations.append(seen.repeat_interleave(repeat, 0))
+        for obs in (batch[Columns.OBS], batch[Columns.OBS], batch[Columns.NEXT_OBS]):
+            observations.append(obs.repeat_interleave(repeat, 0))
         # One pass for all three kinds.
         both = {Columns.OBS: torch.cat(observations), Columns.ACTIONS: torch.cat(actions)}
         for name, prefix in zip(self._names(), ("q", "q_twin"), strict=False):

@@ -45,14 +45,14 @@ class DescribedTorchRLModule(TorchRLModule, ValueFunctionAPI):
     @override
     def setup(self) -> None:
         """Build the layers from the description."""
-        held = self.model_config.get(NETWORK) if isinstance(self.model_config, dict) else None
-        if held is None:
+        setting = self.model_config.get(NETWORK) if isinstance(self.model_config, dict) else None
+        if setting is None:
             raise ConfigError(
                 "a described module needs its description",
                 expected=f"model_config={{{NETWORK!r}: ...}}",
                 found="none",
             )
-        network = network_of(held)
+        network = network_of(setting)
         self._parts = observed_parts(self.observation_space)
         shapes = {name: part.shape for name, part in self._parts.items()}
         self.action_dist_cls = distribution_class(self.action_space)
@@ -75,11 +75,11 @@ class DescribedTorchRLModule(TorchRLModule, ValueFunctionAPI):
     @override
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         outputs, after, lead = self._computed(batch)
-        found = outputs["q" if "q" in outputs else "logits"]
-        given = {Columns.ACTION_DIST_INPUTS: found.reshape(*lead, -1)}
+        acts_by = outputs["q" if "q" in outputs else "logits"]
+        columns = {Columns.ACTION_DIST_INPUTS: acts_by.reshape(*lead, -1)}
         if self._states:
-            given[Columns.STATE_OUT] = dict(zip(self._states, after, strict=True))
-        return given
+            columns[Columns.STATE_OUT] = dict(zip(self._states, after, strict=True))
+        return columns
 
     @override
     def compute_values(self, batch: dict[str, Any], embeddings: Any | None = None) -> Tensor:
@@ -102,9 +102,9 @@ class DescribedTorchRLModule(TorchRLModule, ValueFunctionAPI):
         if len(lead) > 1:
             obs = nest.map_structure(lambda x: x.reshape(-1, *x.shape[len(lead) :]), obs)
         vector = whole_vector(obs, self.observation_space)
-        seen = split_vector(vector, self._parts, self.network.inputs)
+        inputs = split_vector(vector, self._parts, self.network.inputs)
         states = batch.get(Columns.STATE_IN) or {}
-        outputs, after = self._net(seen, [states[name] for name in self._states], lead[0])
+        outputs, after = self._net(inputs, [states[name] for name in self._states], lead[0])
         return outputs, after, lead
 
 

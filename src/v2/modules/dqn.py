@@ -203,7 +203,7 @@ def _any_allowed(values: Tensor) -> Tensor:
 
 
 def _columns(batch: dict[str, Any], obs: str, state: str) -> dict[str, Any]:
-    found = {Columns.OBS: batch[obs]}
+    columns = {Columns.OBS: batch[obs]}
     if state in batch:
-        found[Columns.STATE_IN] = batch[state]
-    return found
+        columns[Columns.STATE_IN] = batch[state]
+    return columns

@@ -50,8 +50,8 @@ class TorchCNNEncoder(TorchModel, Encoder):
         super().__init__(config)
         if config.input_dims is None:
             raise ConfigError("a CNNEncoderConfig needs the input_dims of its images")
-        known = {field.name for field in fields(CNNEncoderConfig) if field.name.startswith("cnn_")}
-        settings = {name: value for name, value in vars(config).items() if name in known}
+        names = {field.name for field in fields(CNNEncoderConfig) if field.name.startswith("cnn_")}
+        settings = {name: value for name, value in vars(config).items() if name in names}
         layers: list[nn.Module] = [TorchCNN(input_dims=config.input_dims, **settings)]
         if config.flatten_at_end:
             layers.append(nn.Flatten())

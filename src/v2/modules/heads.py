@@ -15,11 +15,11 @@ from .torch_model import TorchModel
 
 def mlp_from(config: _MLPConfig, output_dim: int | None = None) -> TorchMLP:
     """The dense layers a config describes, perhaps with another output width."""
-    known = {field.name for field in fields(_MLPConfig)}
+    names = {field.name for field in fields(_MLPConfig)}
     settings: dict[str, Any] = {
         name.replace("output_layer_", "output_"): value
         for name, value in vars(config).items()
-        if name in known and name.startswith(("hidden_layer_", "output_layer_"))
+        if name in names and name.startswith(("hidden_layer_", "output_layer_"))
     }
     if output_dim is not None:
         settings["output_dim"] = output_dim

@@ -42,9 +42,9 @@ def get_activation_fn(name: Any = None, framework: str = "torch") -> type[nn.Mod
         return name
     if name.lower() in _ACTIVATIONS:
         return _ACTIVATIONS[name.lower()]
-    found = getattr(nn, name, None)
-    if inspect.isclass(found) and issubclass(found, nn.Module):
-        return found
+    activation = getattr(nn, name, None)
+    if inspect.isclass(activation) and issubclass(activation, nn.Module):
+        return activation
     raise ConfigError(
         f"unknown activation {name!r}",
         expected=f"one of {', '.join(_ACTIVATIONS)} or the name of a torch.nn class",

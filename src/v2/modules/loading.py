@@ -146,10 +146,10 @@ class _Loader:
         from ...core.nets.files import networks_of
 
         records = self.checkpoint.modules
-        found = networks_of(described, records)
+        networks = networks_of(described, records)
         unknown = [n for n, each in records.items() if self._found(each.module_class) is None]
-        is_for_all = len(found) > 1 and len({id(network) for network in found.values()}) == 1
-        return {name: found[name] for name in unknown} if is_for_all and unknown else found
+        is_for_all = len(networks) > 1 and len({id(network) for network in networks.values()}) == 1
+        return {name: networks[name] for name in unknown} if is_for_all and unknown else networks
 
     def _found(self, path: str) -> Any:
         return find(path, MODULE, self.trust) if path else None
@@ -159,8 +159,8 @@ class _Loader:
         kind = cls if issubclass(cls, MultiRLModule) else MultiRLModule
         multi = kind()
         records = self.checkpoint.modules
-        made = together(*(partial(self.module, record, RLModule) for record in records.values()))
-        for module_id, module in zip(records, made, strict=True):
+        modules = together(*(partial(self.module, record, RLModule) for record in records.values()))
+        for module_id, module in zip(records, modules, strict=True):
             multi.add_module(module_id, module)
         parts = list(multi.values())
         multi.inference_only = bool(parts) and all(part.inference_only for part in parts)
@@ -174,9 +174,9 @@ class _Loader:
             partial(self._class_of, record, cls), partial(self._arguments, record)
         )
         module = self._built(kind, arguments, record)
-        own = _own_names(module, set(record.weights))
-        spare = _spare(module, own) if own is not None else set()
-        if own is not None and spare and spare == own - set(record.weights):
+        weight_names = _own_names(module, set(record.weights))
+        spare = _spare(module, weight_names) if weight_names is not None else set()
+        if weight_names is not None and spare and spare == weight_names - set(record.weights):
             # A runner saved it: what only learning needs is not there.
             module = self._built(kind, {**arguments, "inference_only": True}, record)
         self._fill(module, record, arguments)
@@ -188,18 +188,18 @@ class _Loader:
 
             return DescribedTorchRLModule
         path = record.module_class
-        found = find(path, MODULE, self.trust)
-        if found is None and path == f"{cls.__module__}.{cls.__qualname__}":
-            found = cls
-        if found is None and not _is_base(cls):
+        named = find(path, MODULE, self.trust)
+        if named is None and path == f"{cls.__module__}.{cls.__qualname__}":
+            named = cls
+        if named is None and not _is_base(cls):
             name = path.rpartition(".")[2]
-            found = cls if name in ("", cls.__name__) else None
-        if found is not None and not _is_base(found):
-            kind: type[RLModule] = found
+            named = cls if name in ("", cls.__name__) else None
+        if named is not None and not _is_base(named):
+            kind: type[RLModule] = named
             return kind
         if path:
             raise self._unknown(record, path, MODULE)
-        likely = next((own for part, own in _OWN_WEIGHTS if part <= _heads(record)), "")
+        likely = next((hint for part, hint in _OWN_WEIGHTS if part <= _heads(record)), "")
         raise UnknownClassError(
             f"the checkpoint does not say of which class module {record.id!r} is",
             found=f"weights as {likely} has them" if likely else "",
@@ -226,8 +226,8 @@ class _Loader:
 
     def _settings(self, record: ModuleRecord) -> dict[str, Any]:
         """The settings of its networks; what they name and nobody knows stays a stand-in."""
-        held = dict(record.model_config)
-        settings: dict[str, Any] = live_arguments(held, Names(self.trust), NETWORK_CLASS)
+        saved = dict(record.model_config)
+        settings: dict[str, Any] = live_arguments(saved, Names(self.trust), NETWORK_CLASS)
         return settings
 
     def _arguments(self, record: ModuleRecord) -> dict[str, Any]:
@@ -251,12 +251,12 @@ class _Loader:
 
     def _described(self, record: ModuleRecord, network: Network) -> dict[str, Any]:
         """The arguments of a module whose network is data."""
-        whole = replace(network, shapes=_shapes(record))
+        with_shapes = replace(network, shapes=_shapes(record))
         return {
             "observation_space": record.observation_space,
             "action_space": record.action_space,
             "inference_only": bool(record.inference_only),
-            "model_config": {**dict(record.model_config), NETWORK: whole.as_data()},
+            "model_config": {**dict(record.model_config), NETWORK: with_shapes.as_data()},
             **self.overrides,
         }
 
@@ -266,11 +266,11 @@ class _Loader:
         for name in ("observation_space", "action_space"):
             if arguments[name] is None:
                 problems = "; ".join(map(str, self.checkpoint.problems))
-                told = space_hint(record)
+                hint = space_hint(record)
                 raise MissingPartError(
                     f"the {name.replace('_', ' ')} of module {record.id!r} is not known",
                     found=problems or "no trace of it",
-                    hint=f"{told}{told and '; '}give it: from_checkpoint(path, {name}=...).",
+                    hint=f"{hint}{hint and '; '}give it: from_checkpoint(path, {name}=...).",
                     record=record,
                     weights=record.weights,
                 )
@@ -298,29 +298,39 @@ class _Loader:
         kind, arguments = self._class_of(record, RLModule), self._arguments(record)
         if not kind.__module__.startswith(_OURS):  # It may not do without real tensors.
             return None
-        own = asked_shapes(lambda: kind(**arguments))
-        return self._misfit(own, _shapes(record), record, arguments)
+        expected_shapes = asked_shapes(lambda: kind(**arguments))
+        return self._misfit(expected_shapes, _shapes(record), record, arguments)
 
     def _misfit(
-        self, own: Shapes, held: Shapes, record: ModuleRecord, arguments: Mapping[str, Any]
+        self,
+        expected_shapes: Shapes,
+        saved_shapes: Shapes,
+        record: ModuleRecord,
+        arguments: Mapping[str, Any],
     ) -> WeightsError | None:
-        found = module_misfit(own, held, record.id, arguments)
-        if found is not None and {"observation_space", "action_space"} & self.overrides.keys():
-            found.hint = space_hint(record) or found.hint
-        return found
+        error = module_misfit(expected_shapes, saved_shapes, record.id, arguments)
+        if error is not None and {"observation_space", "action_space"} & self.overrides.keys():
+            error.hint = space_hint(record) or error.hint
+        return error
 
     def _fill(self, module: RLModule, record: ModuleRecord, arguments: Mapping[str, Any]) -> None:
         if not hasattr(module, "state_dict"):
             module.set_state(dict(record.weights))
             return
-        own = set(module.state_dict())
-        if set(record.weights) - own and not module.inference_only and _lacks_targets(module):
+        weight_names = set(module.state_dict())
+        if (
+            set(record.weights) - weight_names
+            and not module.inference_only
+            and _lacks_targets(module)
+        ):
             module.make_target_networks()  # type: ignore[attr-defined]  # checked one line above
-            own = set(module.state_dict())
-        names = renamed_weights(record.weights, own)
+            weight_names = set(module.state_dict())
+        names = renamed_weights(record.weights, weight_names)
         weights = {names.get(name, name): array for name, array in record.weights.items()}
-        missing = sorted(name for name in own - set(weights) if not name.endswith("_const"))
-        unexpected = sorted(set(weights) - own - _spare(module, set(weights)))
+        missing = sorted(
+            name for name in weight_names - set(weights) if not name.endswith("_const")
+        )
+        unexpected = sorted(set(weights) - weight_names - _spare(module, set(weights)))
         if self.strict and (missing or unexpected):
             decided = deciding((*missing, *unexpected), arguments)
             raise WeightsError(
@@ -333,9 +343,9 @@ class _Loader:
                 unexpected=unexpected,
                 weights=record.weights,
             )
-        held = {name: np.shape(array) for name, array in weights.items()}
-        asked = {name: tuple(part.shape) for name, part in module.state_dict().items()}
-        misfit = self._misfit(asked, held, record, arguments)
+        saved_shapes = {name: np.shape(array) for name, array in weights.items()}
+        expected_shapes = {name: tuple(part.shape) for name, part in module.state_dict().items()}
+        misfit = self._misfit(expected_shapes, saved_shapes, record, arguments)
         if misfit is not None:
             raise misfit
         constants = {
@@ -360,14 +370,14 @@ class _Loader:
 
 def _given_to(module_id: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
     """What a caller gives to one of several modules; spaces may be dicts of them by id."""
-    found = {}
+    arguments = {}
     for name, value in overrides.items():
         by_id = type(value) is dict and name in ("observation_space", "action_space")
         if not by_id:
-            found[name] = value
+            arguments[name] = value
         elif module_id in value:
-            found[name] = value[module_id]
-    return found
+            arguments[name] = value[module_id]
+    return arguments
 
 
 def _shapes(record: ModuleRecord) -> dict[str, tuple[int, ...]]:

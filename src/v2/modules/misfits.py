@@ -26,32 +26,34 @@ _DECIDING: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
 
 
 def module_misfit(
-    own: Shapes, held: Shapes, module_id: str, arguments: Mapping[str, Any]
+    expected_shapes: Shapes, saved_shapes: Shapes, module_id: str, arguments: Mapping[str, Any]
 ) -> WeightsError | None:
     """The error for the first weight that has another shape than the settings ask for.
 
     Args:
-        own: Names and shapes that the settings ask for.
-        held: Those of the weights that are there.
+        expected_shapes: Names and shapes that the settings ask for.
+        saved_shapes: Those of the weights that are there.
         module_id: The module's id.
         arguments: What the module is made with.
     """
-    return shape_misfit(own, held, f"module {module_id!r}", _flat(arguments), WeightShapeError)
+    return shape_misfit(
+        expected_shapes, saved_shapes, f"module {module_id!r}", _flat(arguments), WeightShapeError
+    )
 
 
 def deciding(names: Iterable[str], settings: Mapping[str, Any]) -> str:
     """The settings that decide whether there are weights of these names, with their values."""
-    held = [next(keys for part, keys in _DECIDING if part in name) for name in names]
-    found = [key for _, keys in _DECIDING if keys in held for key in keys]
-    return named(dict.fromkeys(found), _flat(settings))
+    matched = [next(keys for part, keys in _DECIDING if part in name) for name in names]
+    keys_in_order = [key for _, keys in _DECIDING if keys in matched for key in keys]
+    return named(dict.fromkeys(keys_in_order), _flat(settings))
 
 
 def warn_of_encoders(record: Any, settings: Mapping[str, Any]) -> None:
     """Tell where a file says of its encoders what its weights do not."""
-    said, done = record.model_config.get("vf_share_layers"), settings.get("vf_share_layers")
-    if said is not None and done is not None and bool(said) != bool(done):
+    setting, done = record.model_config.get("vf_share_layers"), settings.get("vf_share_layers")
+    if setting is not None and done is not None and bool(setting) != bool(done):
         warnings.warn(
-            f"the settings of module {record.id!r} say vf_share_layers={bool(said)}, but its "
+            f"the settings of module {record.id!r} say vf_share_layers={bool(setting)}, but its "
             f"weights are of {'one encoder' if done else 'two encoders'}: the weights decide.",
             UserWarning,
             stacklevel=2,

@@ -124,12 +124,12 @@ def initializers(settings: Mapping[str, Any], prefix: str, *layers: str) -> dict
         ...              "conv", "cnn_bias")
         {'cnn_bias_initializer': 'zeros_', 'cnn_bias_initializer_config': None}
     """
-    found = {}
+    initializers = {}
     for layer in layers:
         part = f"{prefix}_{'bias' if layer.endswith('bias') else 'kernel'}_initializer"
-        found[f"{layer}_initializer"] = settings[part]
-        found[f"{layer}_initializer_config"] = settings[f"{part}_kwargs"]
-    return found
+        initializers[f"{layer}_initializer"] = settings[part]
+        initializers[f"{layer}_initializer_config"] = settings[f"{part}_kwargs"]
+    return initializers
 
 
 DENSE_LAYERS: Final = (

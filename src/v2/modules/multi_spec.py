@@ -141,16 +141,18 @@ class MultiRLModuleSpec(SpecData):
     @override
     def in_file(cls, d: Mapping[str, Any], names: Names) -> Self:
         base = _multi_rl_module()
-        found = find(class_path(d.get("multi_rl_module_class")), MODULE, names.trust)
-        held = mapping_of(d.get("rl_module_specs") or d.get("module_specs"))
+        module_class = find(class_path(d.get("multi_rl_module_class")), MODULE, names.trust)
+        specs = mapping_of(d.get("rl_module_specs") or d.get("module_specs"))
         return cls(
-            multi_rl_module_class=found if found and issubclass(found, base) else base,
+            multi_rl_module_class=module_class
+            if module_class and issubclass(module_class, base)
+            else base,
             observation_space=space_of(live_arguments(d.get("observation_space"), names)),
             action_space=space_of(live_arguments(d.get("action_space"), names)),
             inference_only=d.get("inference_only"),
             model_config=live_arguments(d.get("model_config"), names),
             rl_module_specs={
-                key: RLModuleSpec.in_file(mapping_of(spec), names) for key, spec in held.items()
+                key: RLModuleSpec.in_file(mapping_of(spec), names) for key, spec in specs.items()
             },
         )
 

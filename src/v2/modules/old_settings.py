@@ -28,27 +28,27 @@ def modern_settings(
         >>> modern_settings({"post_fcnet_hiddens": [7]}, shapes)["head_fcnet_hiddens"]
         [7]
     """
-    found = dict(settings)
-    if not shapes or NETWORK in found:
-        return found
-    if found.get("encoder_latent_dim"):  # Ray 2.5 to 2.9: one more layer
-        found["fcnet_hiddens"] = [*found.get("fcnet_hiddens", ()), found["encoder_latent_dim"]]
-    if "head_fcnet_hiddens" not in found:
+    modern = dict(settings)
+    if not shapes or NETWORK in modern:
+        return modern
+    if modern.get("encoder_latent_dim"):  # Ray 2.5 to 2.9: one more layer
+        modern["fcnet_hiddens"] = [*modern.get("fcnet_hiddens", ()), modern["encoder_latent_dim"]]
+    if "head_fcnet_hiddens" not in modern:
         hiddens = _head_hiddens(shapes)
         if hiddens:
-            found["head_fcnet_hiddens"] = hiddens
-            found.setdefault("head_fcnet_activation", found.get("post_fcnet_activation", "relu"))
+            modern["head_fcnet_hiddens"] = hiddens
+            modern.setdefault("head_fcnet_activation", modern.get("post_fcnet_activation", "relu"))
     if any(name.startswith("encoder.encoder.") for name in shapes):
-        found["vf_share_layers"] = True
+        modern["vf_share_layers"] = True
     elif any(name.startswith("encoder.actor_encoder.") for name in shapes):
-        found["vf_share_layers"] = False
+        modern["vf_share_layers"] = False
     if not any(name.endswith(_CLIP) for name in shapes):  # before Ray 2.10 there was no bound
-        found["log_std_clip_param"] = math.inf
-    if "twin_q" not in found and any(name.startswith("qf") for name in shapes):
-        found["twin_q"] = any(name.startswith("qf_twin") for name in shapes)
+        modern["log_std_clip_param"] = math.inf
+    if "twin_q" not in modern and any(name.startswith("qf") for name in shapes):
+        modern["twin_q"] = any(name.startswith("qf_twin") for name in shapes)
     if any(name.startswith("qf_encoder.net.mlp.") for name in shapes):
-        found.setdefault("qf_encoder_joins_inputs", True)
-    return found
+        modern.setdefault("qf_encoder_joins_inputs", True)
+    return modern
 
 
 def renamed_weights(names: Iterable[str], own: Iterable[str]) -> dict[str, str]:
@@ -58,13 +58,13 @@ def renamed_weights(names: Iterable[str], own: Iterable[str]) -> dict[str, str]:
         >>> renamed_weights(["target_af.weight"], ["_target_af.weight"])
         {'target_af.weight': '_target_af.weight'}
     """
-    known = set(own)
-    found = {}
+    all_names = set(own)
+    renamed = {}
     for name in names:
         other = name[1:] if name.startswith("_") else f"_{name}"
-        if name not in known and other in known:
-            found[name] = other
-    return found
+        if name not in all_names and other in all_names:
+            renamed[name] = other
+    return renamed
 
 
 def _head_hiddens(shapes: Mapping[str, tuple[int, ...]]) -> list[int]:

@@ -200,16 +200,16 @@ class DefaultSACTorchRLModule(TorchRLModule, DefaultSACRLModule):
     @contextmanager
     def _held_values(self) -> Iterator[None]:
         """Let gradients pass through the action values without reaching their weights."""
-        held = [
+        parameters = [
             parameter
             for part in self._parts()
             for parameter in getattr(self, part).parameters()
             if parameter.requires_grad
         ]
-        for parameter in held:
+        for parameter in parameters:
             parameter.requires_grad_(False)
         try:
             yield
         finally:
-            for parameter in held:
+            for parameter in parameters:
                 parameter.requires_grad_(True)

@@ -35,9 +35,9 @@ class SpecData:
             UnknownClassError: It names classes that nobody has given; all are told.
         """
         names = Names(Trust.of(trust) | Trust.of(module_classes))
-        made = cls.in_file(d, names)
+        spec = cls.in_file(d, names)
         names.check("from_dict")
-        return made
+        return spec
 
     @classmethod
     @abc.abstractmethod

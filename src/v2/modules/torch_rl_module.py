@@ -96,9 +96,9 @@ class TorchRLModule(nn.Module, RLModule):
         return self._action_dist_cls()
 
     def _action_dist_cls(self) -> type[Distribution]:
-        own: type[Distribution] | None = self.action_dist_cls
-        if own is not None:
-            return own
+        dist_cls: type[Distribution] | None = self.action_dist_cls
+        if dist_cls is not None:
+            return dist_cls
         if isinstance(self.action_space, spaces.Discrete):
             return TorchCategorical
         if isinstance(self.action_space, spaces.Box):
@@ -140,34 +140,36 @@ class TorchRLModule(nn.Module, RLModule):
             WeightShapeError: A weight has another shape than the layer it is for.
             WeightsError: The module is inference-only and weights are missing.
         """
-        own = self.state_dict()
+        parameters = self.state_dict()
         if self.inference_only:
-            missing = [name for name in own if name not in state]
+            missing = [name for name in parameters if name not in state]
             if missing:
                 raise WeightsError(
-                    f"the state is missing {len(missing)} of {len(own)} weights of an "
+                    f"the state is missing {len(missing)} of {len(parameters)} weights of an "
                     f"inference_only {type(self).__name__}: {', '.join(missing)}",
                     missing=missing,
                 )
-        self.load_state_dict(self._as_tensors(state, own), strict=False)
+        self.load_state_dict(self._as_tensors(state, parameters), strict=False)
 
-    def _as_tensors(self, state: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-        found = {}
+    def _as_tensors(
+        self, state: Mapping[str, Any], parameters: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        tensors = {}
         for name, value in state.items():
-            if name not in own or not isinstance(own[name], torch.Tensor):
-                if name in own:
-                    found[name] = value
+            if name not in parameters or not isinstance(parameters[name], torch.Tensor):
+                if name in parameters:
+                    tensors[name] = value
                 continue
             with at(name):
                 tensor = value if isinstance(value, torch.Tensor) else torch.tensor(real(value))
-            if tensor.shape != own[name].shape:
+            if tensor.shape != parameters[name].shape:
                 raise WeightShapeError(
                     f"weight {name!r} of {type(self).__name__} has another shape (size mismatch)",
-                    expected=str(tuple(own[name].shape)),
+                    expected=str(tuple(parameters[name].shape)),
                     found=str(tuple(tensor.shape)),
                 )
-            found[name] = tensor
-        return found
+            tensors[name] = tensor
+        return tensors
 
 
 def _as_array(value: Any) -> Any:

@@ -47,13 +47,13 @@ class WeightCopies:
         for source, target in pairs:
             if not (_has_plain_state(source) and _has_plain_state(target)):
                 return None
-            held = source.state_dict(keep_vars=True)
-            for name, own in target.state_dict(keep_vars=True).items():
-                there = held.get(name)
-                if not _fits(there, own):
+            source_state = source.state_dict(keep_vars=True)
+            for name, target_tensor in target.state_dict(keep_vars=True).items():
+                there = source_state.get(name)
+                if not _fits(there, target_tensor):
                     return None
                 sources.append(there)
-                targets.append(own)
+                targets.append(target_tensor)
         return cls(sources, targets)
 
 

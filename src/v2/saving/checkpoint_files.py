@@ -61,10 +61,12 @@ def read_constructor(node: Node) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
             f"{node.path} has no {CLASS_FILE.partition('.')[0]} file",
             hint="build the object yourself and call its restore_from_path().",
         )
-    held = mapping_of(Decoding(node.path, DEFAULT_LIMITS).load(node.class_file, "constructor"))
-    call = held.get(CALL_KEY)
+    constructor = mapping_of(
+        Decoding(node.path, DEFAULT_LIMITS).load(node.class_file, "constructor")
+    )
+    call = constructor.get(CALL_KEY)
     args, kwargs = call if isinstance(call, (tuple, list)) and len(call) == 2 else ((), {})
-    return held.get("class"), tuple(args), dict(mapping_of(kwargs))
+    return constructor.get("class"), tuple(args), dict(mapping_of(kwargs))
 
 
 def write_component(

@@ -133,16 +133,16 @@ class Checkpointable(abc.ABC):
         components = self.get_checkpointable_components()
         names = [name for name, _ in components]
         if state is None:
-            own: Any = self.get_state(not_components=names)
+            own_state: Any = self.get_state(not_components=names)
         else:
-            own = {key: part for key, part in state.items() if key not in names}
+            own_state = {key: part for key, part in state.items() if key not in names}
         args, kwargs = self.get_ctor_args_and_kwargs()
         write_component(
             folder,
             cls=type(self),
             args=args,
             kwargs=kwargs,
-            state=plain_state(own),
+            state=plain_state(own_state),
             state_name=self.STATE_FILE_NAME,
             class_name=self.CLASS_AND_CTOR_ARGS_FILE_NAME,
             metadata_name=self.METADATA_FILE_NAME,
@@ -153,9 +153,9 @@ class Checkpointable(abc.ABC):
         for name, component in components:
             if state is not None and name not in state:
                 continue
-            held = component.get_state() if state is None else state[name]
-            if held or self.SAVES_WITHOUT_STATE:
-                component._write_tree(folder / _folder_name(name), held, use_msgpack)
+            part_state = component.get_state() if state is None else state[name]
+            if part_state or self.SAVES_WITHOUT_STATE:
+                component._write_tree(folder / _folder_name(name), part_state, use_msgpack)
 
     @of_one_save
     def restore_from_path(
@@ -243,14 +243,14 @@ class Checkpointable(abc.ABC):
             except CheckpointError:
                 if cls.__abstractmethods__:
                     raise
-                found, args, ctor_kwargs = cls, (), {}
+                named, args, ctor_kwargs = cls, (), {}
             else:
-                found = _class_of(cls, class_path(saved), words)
+                named = _class_of(cls, class_path(saved), words)
             names = FileNames(words)
-            with at(found.CLASS_AND_CTOR_ARGS_FILE_NAME), calling(found), loading_from(path):
-                args, ctor_kwargs = found._live_arguments(args, ctor_kwargs, names)
+            with at(named.CLASS_AND_CTOR_ARGS_FILE_NAME), calling(named), loading_from(path):
+                args, ctor_kwargs = named._live_arguments(args, ctor_kwargs, names)
                 names.check(f"{cls.__name__}.from_checkpoint")
-                built = found(*args, **ctor_kwargs)
+                built = named(*args, **ctor_kwargs)
             built.restore_from_path(path, **kwargs)
             return built
 
@@ -270,11 +270,11 @@ class Checkpointable(abc.ABC):
     @staticmethod
     def _check_component(name: str, components: Components, not_components: Components) -> bool:
         """Whether a sub-component is among those asked for."""
-        wanted = _as_list(components)
+        asked = _as_list(components)
         unwanted = _as_list(not_components) or []
         if name in unwanted:
             return False
-        return wanted is None or any(w == name or w.startswith(f"{name}/") for w in wanted)
+        return asked is None or any(w == name or w.startswith(f"{name}/") for w in asked)
 
     @staticmethod
     def _get_subcomponents(name: str, components: Components) -> list[str] | None:
@@ -304,15 +304,15 @@ def _class_of(cls: type[Any], path: str, trust: Trust) -> type[Any]:
     )
     if is_called and trust.find(path) is None:
         return cls
-    found: type[Any] = resolve(path, COMPONENT, trust, f"{cls.__name__}.from_checkpoint")
-    if not issubclass(found, cls):
+    named: type[Any] = resolve(path, COMPONENT, trust, f"{cls.__name__}.from_checkpoint")
+    if not issubclass(named, cls):
         raise ConfigError(
             "the checkpoint is of another class",
             expected=cls.__name__,
-            found=".".join(saved_name(found)),
-            hint=f"use {found.__name__}.from_checkpoint().",
+            found=".".join(saved_name(named)),
+            hint=f"use {named.__name__}.from_checkpoint().",
         )
-    return found
+    return named
 
 
 def _as_list(names: Components) -> list[str] | None:

@@ -49,24 +49,24 @@ def _rows() -> tuple[Row, ...]:
 def _classes_in(rooms: tuple[str, ...]) -> Callable[[str], Any]:
     inside = tuple(f"{room}." for room in rooms)
     homes = {
-        name: f"{row.home}:{own}"
+        name: f"{row.home}:{our_name}"
         for row in _rows()
         if f"{row.home}.".startswith(inside)
-        for name, own in row.names
+        for name, our_name in row.names
     }
     return by_path(homes, _OURS)
 
 
 def pairs_of(room: str, ending: str) -> list[str]:
     """Names in a room that have another one beside them, with an ending: PPO by PPOConfig."""
-    found = [
+    pairs = [
         name
         for row in _rows()
         if row.home.startswith(f"{room}.")
         for name, _ in row.names
         if f"{name}{ending}" in dict(row.names)
     ]
-    return sorted(found)
+    return sorted(pairs)
 
 
 def derived_from(name: str) -> Callable[[Any], bool]:
@@ -87,8 +87,8 @@ def _ray_modules() -> dict[str, str]:
         name: row.paths[0]
         for row in _rows()
         if row.paths and row.home.startswith(_SAVED_AS_RAYS)
-        for name, own in row.names
-        if name == own
+        for name, our_name in row.names
+        if name == our_name
     }
 
 
@@ -107,9 +107,9 @@ def saved_name(cls: Any) -> tuple[str, str]:
 
     A class may say otherwise by `saved_as`, a module and a name; its subclasses do not inherit it.
     """
-    said: tuple[str, str] | None = vars(cls).get("saved_as") if isinstance(cls, type) else None
-    if said is not None:
-        return said
+    saved_as: tuple[str, str] | None = vars(cls).get("saved_as") if isinstance(cls, type) else None
+    if saved_as is not None:
+        return saved_as
     module, name = cls.__module__, cls.__qualname__
-    known = _ray_modules().get(name) if module.startswith(_OURS) else None
-    return known or module, name
+    ray_module = _ray_modules().get(name) if module.startswith(_OURS) else None
+    return ray_module or module, name

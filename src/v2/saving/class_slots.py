@@ -55,12 +55,12 @@ def algorithm_named(name: str) -> Any:
     Raises:
         UnknownNameError: There is none, or none that trains.
     """
-    known = pairs_of(".algorithms", "Config")
-    if name not in known:
-        near = near_names(str(name), known)
+    pairs = pairs_of(".algorithms", "Config")
+    if name not in pairs:
+        near = near_names(str(name), pairs)
         raise UnknownNameError(
             f"no algorithm {name!r}",
-            expected=", ".join(map(repr, known)),
+            expected=", ".join(map(repr, pairs)),
             hint=f"did you mean {near[0]!r}?"
             if near
             else "others can be loaded and run, not trained, without Ray: rlconnect.legacy.Policy.",

@@ -57,8 +57,8 @@ class AddObservationsFromEpisodesToBatch(FromEpisodes):
                 if "_" not in episode.id_:
                     episode.id_ += f"_{number}"
                 steps = len(episode)
-                seen = episode.get_observations(slice(0, steps))
-                add_n_batch_items(batch, Columns.OBS, seen, steps, episode)
+                observations = episode.get_observations(slice(0, steps))
+                add_n_batch_items(batch, Columns.OBS, observations, steps, episode)
             return batch
         for episode in single_agent_episode_iterator(call.episodes):
             if episode.is_numpy and episode.observations.finalized:
@@ -85,13 +85,13 @@ class AddObservationsFromEpisodesToBatch(FromEpisodes):
             raise NotColumnar(_NO_ROWS)
         blocks = batch.blocks
         if not all(Columns.OBS in rows.columns for rows in blocks.values()):
-            found = latest_observations(call.episodes)
-            if [(own, rows.keys) for own, rows in blocks.items()] != [
-                (own, rows.keys) for own, rows in found.items()
+            latest = latest_observations(call.episodes)
+            if [(module_of, rows.keys) for module_of, rows in blocks.items()] != [
+                (module_of, rows.keys) for module_of, rows in latest.items()
             ]:
                 raise NotColumnar(_NO_ROWS)
             for module_id, rows in blocks.items():
-                rows.columns[Columns.OBS] = found[module_id].columns[Columns.OBS]
+                rows.columns[Columns.OBS] = latest[module_id].columns[Columns.OBS]
         return batch
 
 
@@ -102,20 +102,20 @@ def latest_observations(episodes: Sequence[Any]) -> dict[Any, Rows]:
         NotColumnar: There are no episodes, or not all of one kind.
     """
     if {*map(type, episodes)} != {MultiAgentEpisode}:
-        ids, seen = latest_of_singles(episodes)
+        ids, observations = latest_of_singles(episodes)
         if len({*ids}) < len(ids):
             raise NotColumnar(_NO_ROWS)
-        return {None: Rows(ids, {Columns.OBS: seen})}
+        return {None: Rows(ids, {Columns.OBS: observations})}
     grouped = last_rows_by_module(episodes)
     if grouped is not None:
         return {
             module_id: Rows(keys, {Columns.OBS: joined(items)})
             for module_id, (keys, items) in grouped.items()
         }
-    found = last_rows(episodes)
-    if found is None or len({*found[0]}) < len(found[0]):
+    last = last_rows(episodes)
+    if last is None or len({*last[0]}) < len(last[0]):
         raise NotColumnar(_NO_ROWS)
-    return by_module(found[0], {Columns.OBS: found[1]})
+    return by_module(last[0], {Columns.OBS: last[1]})
 
 
 def latest_of_singles(episodes: Sequence[Any]) -> tuple[list[str], Nest]:

@@ -166,11 +166,11 @@ def _states_of_rows(
     for episode in episodes:
         singles = [one for one in stepped_singles(episode) if one.module_id == module_id]
         owners += [(one.multi_agent_episode_id, one.agent_id) for one in singles]
-        told = outputs_in_journal(episode, Columns.STATE_OUT)
-        if told is None:
+        outputs = outputs_in_journal(episode, Columns.STATE_OUT)
+        if outputs is None:
             states += _states(singles, module)
-        elif told:
-            states += [told[one.agent_id] for one in singles]
+        elif outputs:
+            states += [outputs[one.agent_id] for one in singles]
         else:
             states += [initial_state(module) for _ in singles]
     if owners != keys:

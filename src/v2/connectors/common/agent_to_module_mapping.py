@@ -140,15 +140,18 @@ class AgentToModuleMapping(ColumnarPiece):
     def _live_arguments(
         cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], names: Names
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        own = dict(kwargs)
-        specs, mapping = own.pop("rl_module_specs", ()), own.pop("agent_to_module_mapping_fn", None)
-        made, by_name = super()._live_arguments(args, own, names)
+        rest = dict(kwargs)
+        specs, mapping = (
+            rest.pop("rl_module_specs", ()),
+            rest.pop("agent_to_module_mapping_fn", None),
+        )
+        live, by_name = super()._live_arguments(args, rest, names)
         if isinstance(specs, Mapping):
             by_name["rl_module_specs"] = {key: _spaces_of(each) for key, each in specs.items()}
         else:
             by_name["rl_module_specs"] = live_arguments(specs, names)
         by_name["agent_to_module_mapping_fn"] = _mapping_in_file(mapping, names)
-        return made, by_name
+        return live, by_name
 
     def _check_modules(self, acting: Mapping[Any, Any], modules: Collection[Any]) -> None:
         for eps_id, agent_id, module_id in acting:
@@ -181,7 +184,7 @@ class AgentToModuleMapping(ColumnarPiece):
         if not isinstance(space, spaces.Dict):
             return space
         specs = self.rl_module_specs
-        own: dict[Any, Any] = {
+        by_id: dict[Any, Any] = {
             module_id: getattr(specs[module_id], which, None)
             if isinstance(specs, Mapping)
             else None
@@ -190,35 +193,35 @@ class AgentToModuleMapping(ColumnarPiece):
         agents = space.spaces
         first = next(iter(agents.values()), None)
         common = first if all(other == first for other in agents.values()) else None
-        for module_id, found in own.items():
-            if found is not None:
+        for module_id, given_space in by_id.items():
+            if given_space is not None:
                 continue
             if common is not None:
-                own[module_id] = common
+                by_id[module_id] = common
             elif not isinstance(self.agent_to_module_mapping_fn, LostMapping):
-                own[module_id] = self._mapped(module_id, agents, which)
-        return spaces.Dict({name: each for name, each in own.items() if each is not None})
+                by_id[module_id] = self._mapped(module_id, agents, which)
+        return spaces.Dict({name: each for name, each in by_id.items() if each is not None})
 
     def _mapped(self, module_id: Any, agents: Mapping[Any, Any], which: str) -> Any:
         """The space of the agents that the mapping function gives to a module."""
-        found = None
+        common = None
         for agent_id, space in agents.items():
             if self.agent_to_module_mapping_fn(agent_id, None) != module_id:
                 continue
-            if found is not None and not same_space(space, found):
+            if common is not None and not same_space(space, common):
                 raise SpaceError(
                     f"agents of ModuleID {module_id!r} have different {which}s (spaces)",
-                    expected=str(found),
+                    expected=str(common),
                     found=f"{space} of agent {agent_id!r}",
                     hint=f"give the module's spec an {which}, or agents of their own a module.",
                 )
-            found = space
-        if found is None:
+            common = space
+        if common is None:
             raise SpaceError(
                 f"no agent is mapped to ModuleID {module_id!r}, so its {which} is unknown (spaces)",
                 hint=f"give the module's spec an {which}.",
             )
-        return found
+        return common
 
 
 @dataclass(frozen=True)
@@ -231,9 +234,9 @@ class _Spaces:
 
 def _spaces_of(spec: Any) -> _Spaces:
     """The spaces of a spec as it lies in a file; what else it names is of no use here."""
-    held = mapping_of(spec) if isinstance(spec, Opaque) else {}
-    wanted = {name: held.get(name) for name in ("observation_space", "action_space")}
-    return _Spaces(**live_arguments(wanted, Names()))
+    fields = mapping_of(spec) if isinstance(spec, Opaque) else {}
+    saved_spaces = {name: fields.get(name) for name in ("observation_space", "action_space")}
+    return _Spaces(**live_arguments(saved_spaces, Names()))
 
 
 def _mapping_in_file(value: Any, names: Names) -> Any:

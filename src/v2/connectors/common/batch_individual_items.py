@@ -64,14 +64,14 @@ class BatchIndividualItems(ColumnarPiece):
             if isinstance(items, list):
                 batch[column] = _rows(column, items)
             elif is_by_module and column in rl_module:
-                for name, own in items.items():
-                    if isinstance(own, list):
-                        items[name] = _rows(f"{column}/{name}", own, name)
+                for name, of_key in items.items():
+                    if isinstance(of_key, list):
+                        items[name] = _rows(f"{column}/{name}", of_key, name)
             elif isinstance(items, dict) and not self.multi_agent and _is_by_episode(items):
                 if is_acting and observed is not None:
                     check_same_owners(self, column, items, observed)
-                owners = [key for key, own in items.items() for _ in own]
-                listed = [item for own in items.values() for item in own]
+                owners = [key for key, of_key in items.items() for _ in of_key]
+                listed = [item for of_key in items.values() for item in of_key]
                 if column == Columns.OBS:
                     call.shared_data["memorized_map_structure"] = _ids_of_rows(items)
                 rows = _rows(column, listed, owners=owners)
@@ -137,8 +137,8 @@ def _is_train_batch(observed: Mapping[Any, Any]) -> bool:
 def _ids_of_rows(items: Mapping[Any, list[Any]]) -> list[Any]:
     """The episode id of each row; an item may be a batch of them."""
     ids: list[Any] = []
-    for key, own in items.items():
-        for item in own:
+    for key, listed in items.items():
+        for item in listed:
             leaf = next(iter(nest.flatten(item)), None)
             ids += [key[0]] * (len(leaf) if isinstance(leaf, BatchedNdArray) else 1)
     return ids

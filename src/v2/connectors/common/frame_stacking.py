@@ -69,7 +69,9 @@ class FrameStacking(ConnectorV2):
         if not self.multi_agent:
             return self._stacked(input_observation_space)
         by_agent = input_observation_space.spaces
-        return spaces.Dict({agent_id: self._stacked(own) for agent_id, own in by_agent.items()})
+        return spaces.Dict(
+            {agent_id: self._stacked(agent_space) for agent_id, agent_space in by_agent.items()}
+        )
 
     def _stacked(self, space: Any) -> spaces.Box:
         if not isinstance(space, spaces.Box) or not space.shape or space.shape[-1] != 1:
@@ -110,7 +112,7 @@ class FrameStacking(ConnectorV2):
         """The last frames of each episode, stacked."""
         if len(episodes) > _FEW:
             lists = running_lists(episodes) or ()
-            stacks = _stacks([own[-self.num_frames :] for own in lists], self.num_frames)
+            stacks = _stacks([frames[-self.num_frames :] for frames in lists], self.num_frames)
             if stacks is not None:
                 return stacks
         return [np.concatenate(self._seen(episode), axis=-1) for episode in episodes]
@@ -122,17 +124,17 @@ class FrameStacking(ConnectorV2):
             data = episode.observations.raw
             if type(data) is list and len(data) >= count:
                 return data[-count:]
-        known = min(count, episode.observations.len_incl_lookback())
-        seen = episode.get_observations(slice(-known, None))
-        return list(self._with_zeros(seen, count))
+        present = min(count, episode.observations.len_incl_lookback())
+        frames = episode.get_observations(slice(-present, None))
+        return list(self._with_zeros(frames, count))
 
     def _windows(self, episode: Any) -> Array:
         steps = len(episode)
         before = min(self.num_frames - 1, episode.observations.lookback)
-        seen = episode.observations.get(
+        observations = episode.observations.get(
             slice(-before if before else 0, steps), neg_index_as_lookback=True
         )
-        frames = self._with_zeros(seen, steps + self.num_frames - 1)
+        frames = self._with_zeros(observations, steps + self.num_frames - 1)
         windows = np.lib.stride_tricks.sliding_window_view(frames, self.num_frames, axis=0)
         return windows[..., 0, :]  # (T, ..., 1, num_frames) without the frames' own last axis
 

@@ -123,7 +123,7 @@ def tensors_of(column: str, data: Nest, device: Any = None, pin_memory: bool = F
     if type(data) is np.ndarray:
         return _tensor(data, device, pin_memory)
     if type(data) is dict:
-        return {key: tensors_of("", own, device, pin_memory) for key, own in data.items()}
+        return {key: tensors_of("", value, device, pin_memory) for key, value in data.items()}
     return nest.map_structure(lambda leaf: _tensor(leaf, device, pin_memory), data)
 
 

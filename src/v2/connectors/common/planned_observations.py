@@ -46,14 +46,14 @@ class PlannedObservations(ConnectorV2):
         if not self.multi_agent:
             self._plans = {None: self._plan(input_observation_space)}
             return self._plans[None].output_space
-        held = _by_agent(input_observation_space)
+        by_agent_id = _by_agent(input_observation_space)
         self._plans = {
             agent_id: self._plan(space)
-            for agent_id, space in held.items()
+            for agent_id, space in by_agent_id.items()
             if self.agent_ids is None or agent_id in self.agent_ids
         }
-        made = {agent_id: plan.output_space for agent_id, plan in self._plans.items()}
-        return spaces.Dict({**held, **made})
+        planned = {agent_id: plan.output_space for agent_id, plan in self._plans.items()}
+        return spaces.Dict({**by_agent_id, **planned})
 
     @override
     def __call__(
@@ -61,8 +61,8 @@ class PlannedObservations(ConnectorV2):
     ) -> dict[str, Any]:
         acting = [*single_agent_episode_iterator(episodes)]
         if self.multi_agent:
-            for agent_id, own in by_agent(filter(self._is_chosen, acting)).items():
-                self._write_last(agent_id, own)
+            for agent_id, episodes_of in by_agent(filter(self._is_chosen, acting)).items():
+                self._write_last(agent_id, episodes_of)
         elif acting:
             self._write_last(None, acting)
         return batch

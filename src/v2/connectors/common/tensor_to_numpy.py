@@ -36,15 +36,15 @@ class TensorToNumpy(ColumnarPiece):
 
     @override
     def columns(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:
-        made: dict[str, Any] = narrowed(batch)
-        return made
+        arrays: dict[str, Any] = narrowed(batch)
+        return arrays
 
 
 def narrowed(data: Nest) -> Nest:
     """A nest of tensors and arrays as arrays of float32 and int32."""
     kind = type(data)
     if kind is dict:
-        return {key: narrowed(own) for key, own in data.items()}
+        return {key: narrowed(value) for key, value in data.items()}
     if kind is np.ndarray:
         return _narrow_array(data)
     torch = sys.modules.get("torch")

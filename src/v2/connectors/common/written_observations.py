@@ -37,14 +37,14 @@ def write_last(episode: Any, observation: Any, space: Any) -> None:
 
 def by_agent(episodes: Iterable[Any]) -> dict[Any, list[Any]]:
     """Agents' episodes by agent id, in the order in which agents appear."""
-    found = [*episodes]
-    ids = [episode.agent_id for episode in found]
+    listed = [*episodes]
+    ids = [episode.agent_id for episode in listed]
     if ids.count(None) == len(ids):
-        return {None: found} if found else {}
-    own: dict[Any, list[Any]] = {}
-    for agent_id, episode in zip(ids, found, strict=True):
-        own.setdefault(agent_id, []).append(episode)
-    return own
+        return {None: listed} if listed else {}
+    grouped: dict[Any, list[Any]] = {}
+    for agent_id, episode in zip(ids, listed, strict=True):
+        grouped.setdefault(agent_id, []).append(episode)
+    return grouped
 
 
 class LastObservations:
@@ -73,7 +73,7 @@ class LastObservations:
         if self._lists is None:
             self.seen = [episode.get_observations(-1) for episode in episodes]
         else:
-            self.seen = [own[-1] for own in self._lists]
+            self.seen = [raw[-1] for raw in self._lists]
 
     def replace(self, observations: Iterable[Any], space: Any) -> None:
         """Write new ones, as `write_last` does for each.
@@ -86,8 +86,8 @@ class LastObservations:
             for episode, observation in zip(self._episodes, observations, strict=True):
                 write_last(episode, observation, space)
             return
-        for own, observation in zip(self._lists, observations, strict=True):
-            own[-1] = observation
+        for raw, observation in zip(self._lists, observations, strict=True):
+            raw[-1] = observation
         if space is None:
             return
         for episode in self._episodes:

@@ -66,12 +66,12 @@ class ActingRun(ColumnarRun):
     def _of_latest(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:
         """The batch of what the episodes of a single agent hold last."""
         rl_module = call.rl_module
-        ids, seen = latest_of_singles(call.episodes)
+        ids, observations = latest_of_singles(call.episodes)
         if not self._distinct.hold(ids):
             raise NotColumnar(_NO_ROWS)
         has_state = rl_module is not None and rl_module.is_stateful()
         states = latest_states(call.episodes, rl_module) if has_state else None
-        return self._all_at_once(rl_module, batch, ids, seen, states, call.shared_data)
+        return self._all_at_once(rl_module, batch, ids, observations, states, call.shared_data)
 
     def of_rows(
         self, rl_module: Any, rows: Rows, states: Nest | None, shared_data: dict[str, Any]
@@ -90,8 +90,8 @@ class ActingRun(ColumnarRun):
         if not self.is_usual:
             return None
         try:
-            seen = rows.columns[Columns.OBS]
-            return self._all_at_once(rl_module, {}, rows.keys, seen, states, shared_data)
+            observations = rows.columns[Columns.OBS]
+            return self._all_at_once(rl_module, {}, rows.keys, observations, states, shared_data)
         except NotColumnar:
             return None
 
@@ -100,7 +100,7 @@ class ActingRun(ColumnarRun):
         rl_module: Any,
         batch: dict[str, Any],
         ids: list[Any],
-        seen: Nest,
+        observations: Nest,
         states: Nest | None,
         shared_data: dict[str, Any],
     ) -> dict[str, Any]:
@@ -116,11 +116,11 @@ class ActingRun(ColumnarRun):
             raise NotColumnar(_NO_ROWS)
         device, pin_memory = to_tensors.device, to_tensors.pin_memory
         if has_state:
-            seen = nest.mapped(with_time, seen)
+            observations = nest.mapped(with_time, observations)
             shared_data["_added_single_ts_time_rank"] = True
         if rl_module is not None:
-            seen = tensors_of(Columns.OBS, seen, device, pin_memory)
-        batch[Columns.OBS] = seen
+            observations = tensors_of(Columns.OBS, observations, device, pin_memory)
+        batch[Columns.OBS] = observations
         if has_state:
             batch[Columns.STATE_IN] = tensors_of(Columns.STATE_IN, states, device, pin_memory)
         shared_data["memorized_map_structure"] = ids

@@ -77,8 +77,10 @@ class AdaptObservations(ConnectorV2):
             return self._fitted(space).observation_space
         return spaces.Dict(
             {
-                agent: self._fitted(own).observation_space if self._is_mine(agent) else own
-                for agent, own in space.spaces.items()
+                agent: self._fitted(agent_space).observation_space
+                if self._is_mine(agent)
+                else agent_space
+                for agent, agent_space in space.spaces.items()
             }
         )
 
@@ -97,11 +99,15 @@ class AdaptObservations(ConnectorV2):
             agent = episode.agent_id if self.multi_agent else None
             if agent is None or self._is_mine(agent):
                 by_agent.setdefault(agent, []).append(episode)
-        for agent, own in by_agent.items():
+        for agent, episodes_of in by_agent.items():
             bound = self._bound_of(agent)
-            last = LastObservations(own)
-            seen = nest.map_structure(np.asarray, batched(last.seen))
-            adapted = self._remembering(bound, own, seen) if bound.memory else bound.observe(seen)
+            last = LastObservations(episodes_of)
+            observations = nest.map_structure(np.asarray, batched(last.seen))
+            adapted = (
+                self._remembering(bound, episodes_of, observations)
+                if bound.memory
+                else bound.observe(observations)
+            )
             last.replace(unbatch(adapted), bound.observation_space)
         if self._memory:
             self._forget(walked)
@@ -110,9 +116,9 @@ class AdaptObservations(ConnectorV2):
     def part(self) -> Contribution:
         """What it does to the observations of a single agent, as data."""
         steps = self._bound_of(None).obs
-        return Contribution(obs=tuple(Part.of(type(self).__name__, own) for own in steps))
+        return Contribution(obs=tuple(Part.of(type(self).__name__, step) for step in steps))
 
-    def _remembering(self, bound: BoundChain, episodes: list[Any], seen: Nest) -> Nest:
+    def _remembering(self, bound: BoundChain, episodes: list[Any], observations: Nest) -> Nest:
         """Adapt with what each episode remembers."""
         keys = list(map(key_of, episodes))
         is_first = np.array(
@@ -122,9 +128,9 @@ class AdaptObservations(ConnectorV2):
             ]
         )
         start = [rows[0] for rows in bound.start(1)]
-        held = [self._memory.get(key, start) for key in keys]
-        memory = tuple(np.stack(rows) for rows in zip(*held, strict=True))
-        adapted, after = bound.observe_next(seen, memory, is_first)
+        memories = [self._memory.get(key, start) for key in keys]
+        memory = tuple(np.stack(rows) for rows in zip(*memories, strict=True))
+        adapted, after = bound.observe_next(observations, memory, is_first)
         for key, *rows in zip(keys, *after, strict=True):
             self._memory[key] = rows
         return adapted
@@ -136,7 +142,7 @@ class AdaptObservations(ConnectorV2):
                 self._memory.pop(key_of(episode), None)
         if len(self._memory) > max(_KEPT, 4 * len(episodes)):
             alive = set(map(key_of, episodes))
-            self._memory = {key: held for key, held in self._memory.items() if key in alive}
+            self._memory = {key: rows for key, rows in self._memory.items() if key in alive}
 
     def _is_mine(self, agent: Any) -> bool:
         return self.agent_ids is None or agent in self.agent_ids
@@ -165,13 +171,13 @@ class AdaptObservations(ConnectorV2):
         """Give what running episodes remember."""
         if not self._memory:
             return {}
-        return {"memory": [[list(key), list(held)] for key, held in self._memory.items()]}
+        return {"memory": [[list(key), list(rows)] for key, rows in self._memory.items()]}
 
     @override
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go on with what `get_state` gave."""
-        held = state.get("memory", ())
-        self._memory = {tuple(key): list(map(np.asarray, rows)) for key, rows in held}
+        pairs = state.get("memory", ())
+        self._memory = {tuple(key): list(map(np.asarray, rows)) for key, rows in pairs}
 
     @override
     def reset_state(self) -> None:

@@ -107,8 +107,8 @@ class MeanStdFilter(ConnectorV2):
     def __call__(
         self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
     ) -> dict[str, Any]:
-        for agent_id, own in by_agent(single_agent_episode_iterator(episodes)).items():
-            self._filter(agent_id, own)
+        for agent_id, episodes_of in by_agent(single_agent_episode_iterator(episodes)).items():
+            self._filter(agent_id, episodes_of)
         return batch
 
     def _filter(self, agent_id: Any, episodes: Sequence[Any]) -> None:
@@ -118,8 +118,8 @@ class MeanStdFilter(ConnectorV2):
         observations = last.seen
         space = own_space(self.observation_space, episodes[0])
         if len(stats) == 1 and {*map(type, observations)} == {np.ndarray}:
-            seen = stacked(observations) if len(observations) > 1 else observations[0][None]
-            rows = self._rows(stats[0], seen)
+            stack = stacked(observations) if len(observations) > 1 else observations[0][None]
+            rows = self._rows(stats[0], stack)
             last.replace(rows if rows.ndim > 1 else map(np.asarray, rows), space)
             return
         columns = zip(*map(nest.flatten, observations), strict=True)
@@ -242,13 +242,13 @@ class MeanStdFilter(ConnectorV2):
     def set_state(self, state: Mapping[Any, Any]) -> None:
         """Take statistics over; what is counted from here on is what the next merge adds."""
         fresh = {}
-        for agent_id, own in state.items():
+        for agent_id, agent_state in state.items():
             with at(agent_id, "running_stats"):
-                fresh[agent_id] = self._stats_from(agent_id, own["running_stats"])
+                fresh[agent_id] = self._stats_from(agent_id, agent_state["running_stats"])
         self._stats.update(fresh)
 
-    def _stats_from(self, agent_id: Any, held: Sequence[Any]) -> list[RunningStat]:
-        stats = [RunningStat.from_state(each, with_delta=False) for each in held]
+    def _stats_from(self, agent_id: Any, states: Sequence[Any]) -> list[RunningStat]:
+        stats = [RunningStat.from_state(each, with_delta=False) for each in states]
         if agent_id in self._expected_agents():
             leaves = leaf_spaces(self._space_of(agent_id))
             shapes = [leaf.shape or () for _, leaf in leaves], [stat.shape for stat in stats]
@@ -285,10 +285,12 @@ class MeanStdFilter(ConnectorV2):
         Raises:
             ConfigError: The states are of filters with different settings.
         """
-        found: dict[Any, list[list[Moments]]] = {}
+        by_agent_id: dict[Any, list[list[Moments]]] = {}
         common: dict[Any, dict[str, Any]] = {}
-        for agent_id, own in ((key, own) for state in states for key, own in state.items()):
-            settings = {key: own[key] for key in self._settings()}
+        for agent_id, agent_state in (
+            (key, agent_state) for state in states for key, agent_state in state.items()
+        ):
+            settings = {key: agent_state[key] for key in self._settings()}
             expected = common.setdefault(agent_id, settings)
             if settings != expected:
                 raise ConfigError(
@@ -296,9 +298,9 @@ class MeanStdFilter(ConnectorV2):
                     expected=str(expected),
                     found=str(settings),
                 )
-            moments = [moments_since_merge(each) for each in own["running_stats"]]
-            found.setdefault(agent_id, []).append(moments)
-        for agent_id, others in found.items():
+            moments = [moments_since_merge(each) for each in agent_state["running_stats"]]
+            by_agent_id.setdefault(agent_id, []).append(moments)
+        for agent_id, others in by_agent_id.items():
             if agent_id not in self._stats:
                 self._stats[agent_id] = [
                     RunningStat(first.mean.shape, tracks_delta=True) for first in others[0]

@@ -86,12 +86,12 @@ class MultiAgentObservationPreprocessor(ConnectorV2):
         for episode in episodes:
             observations = self.preprocess(episode.get_observations(-1), episode)
             episode.set_observations(new_data=observations, at_indices=-1)
-            made = self.observation_space
-            if made is not None:
-                episode.observation_space = made
+            new_space = self.observation_space
+            if new_space is not None:
+                episode.observation_space = new_space
             for agent_id in observations:
                 single = episode.agent_episodes[agent_id]
-                space = own_space(made, single)
+                space = own_space(new_space, single)
                 if space is not None:
                     single.observation_space = space
         return batch

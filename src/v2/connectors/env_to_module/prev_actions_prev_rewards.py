@@ -111,10 +111,10 @@ class PrevActionsPrevRewards(ConnectorV2):
         space = own_space(self.input_action_space, episode)
         count = self._actions_in(space)
         rows = np.zeros((self.n_prev_actions, count), np.float32)
-        known = min(self.n_prev_actions, episode.actions.len_incl_lookback())
-        if known:
-            actions = np.asarray(episode.get_actions(slice(-known, None)))
-            rows[-known:] = one_hot(actions - int(space.start), depth=count)
+        present = min(self.n_prev_actions, episode.actions.len_incl_lookback())
+        if present:
+            actions = np.asarray(episode.get_actions(slice(-present, None)))
+            rows[-present:] = one_hot(actions - int(space.start), depth=count)
         return rows
 
     def part(self) -> Contribution | None:
@@ -138,10 +138,12 @@ class PrevActionsPrevRewards(ConnectorV2):
         width = actions * len(choices)
 
         def formula(obs: Nest, past: Mapping[str, Any], choices: Any) -> Nest:
-            taken = past[self.PREV_ACTIONS_KEY].reshape((-1, actions, 1))
+            prev_actions = past[self.PREV_ACTIONS_KEY].reshape((-1, actions, 1))
             return {
                 self.ORIG_OBS_KEY: obs,
-                self.PREV_ACTIONS_KEY: xp.cast(taken == choices, np.float32).reshape((-1, width)),
+                self.PREV_ACTIONS_KEY: xp.cast(prev_actions == choices, np.float32).reshape(
+                    (-1, width)
+                ),
                 self.PREV_REWARDS_KEY: past[self.PREV_REWARDS_KEY].reshape((-1, rewards)),
             }
 

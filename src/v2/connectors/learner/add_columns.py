@@ -25,10 +25,10 @@ class AddColumnsFromEpisodesToTrainBatch(ConnectorV2):
         self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
     ) -> dict[str, Any]:
         present = {*batch, *_STATES}
-        wanted = [(name, give) for name, give in _GIVERS if name not in present]
+        missing = [(name, give) for name, give in _GIVERS if name not in present]
         for episode in single_agent_episode_iterator(episodes, agents_that_stepped_only=False):
             steps = len(episode)
-            for name, give in wanted:
+            for name, give in missing:
                 add_n_batch_items(batch, name, give(episode), steps, episode)
             for name in episode.extra_model_outputs:
                 if name not in present:

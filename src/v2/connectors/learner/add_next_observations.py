@@ -23,6 +23,6 @@ class AddNextObservationsFromEpisodesToTrainBatch(ConnectorV2):
             return batch
         for episode in single_agent_episode_iterator(episodes, agents_that_stepped_only=False):
             steps = len(episode)
-            seen = episode.get_observations(slice(1, steps + 1))
-            add_n_batch_items(batch, Columns.NEXT_OBS, seen, steps, episode)
+            observations = episode.get_observations(slice(1, steps + 1))
+            add_n_batch_items(batch, Columns.NEXT_OBS, observations, steps, episode)
         return batch

@@ -71,11 +71,15 @@ class GeneralAdvantageEstimation(ConnectorV2):
             module = rl_module.get(module_id, None)
             if not columns or not isinstance(module, ValueFunctionAPI):
                 continue
-            own = [single for single in singles if single.module_id in (None, module_id)]
-            self._add(columns, module, own)
+            of_module = [single for single in singles if single.module_id in (None, module_id)]
+            self._add(columns, module, of_module)
         device = self._numpy_to_tensor_connector.device
         arrays = {
-            module_id: {name: own for name, own in columns.items() if not _is_ready(own, device)}
+            module_id: {
+                name: of_module
+                for name, of_module in columns.items()
+                if not _is_ready(of_module, device)
+            }
             for module_id, columns in batch.items()
             if isinstance(columns, dict)
         }

@@ -69,10 +69,10 @@ class Group:
         Raises:
             NotColumnar: It makes none.
         """
-        found = concat_column(self.episodes, column, **without)
-        if found is None or found[1] != self.lens:
+        joined = concat_column(self.episodes, column, **without)
+        if joined is None or joined[1] != self.lens:
             raise NotColumnar(_NO_ROWS)
-        return found[0]
+        return joined[0]
 
 
 class TrainColumns:
@@ -183,14 +183,14 @@ class TrainColumns:
 
     def add_columns(self) -> None:
         """Add actions, rewards, flags and the modules' outputs but states, unless there."""
-        known = {column for group in self.groups for column in group.columns}
+        present = {column for group in self.groups for column in group.columns}
         for column in (Columns.ACTIONS, Columns.REWARDS):
             if not self.has(column):
                 self.add(column, lambda group, column=column: group.read(column))  # type: ignore[misc]
         self.add_flags(is_prolonged=False)
         outputs = chain.from_iterable(single.extra_model_outputs for single in self.singles)
         for column in dict.fromkeys(outputs):
-            if column in _STATES or column in self.given or column in known:
+            if column in _STATES or column in self.given or column in present:
                 continue
             if self.has(column):
                 raise NotColumnar(_NO_ROWS)  # An output by the name of something else.
@@ -260,35 +260,37 @@ class TrainColumns:
             starts = nest.map_structure(lambda _, start: start[None], after[0].raw, first)
             before = [
                 part
-                for own in after
+                for column in after
                 for part in (
                     starts,
-                    nest.taken(own.raw, slice(own.lookback + step - 1, -1, step)),
+                    nest.taken(column.raw, slice(column.lookback + step - 1, -1, step)),
                 )
             ]
             group.columns[Columns.STATE_IN] = nest.joined(before)
             if has_next:
-                following = [nest.taken(own.raw, slice(own.lookback, None, step)) for own in after]
+                following = [
+                    nest.taken(column.raw, slice(column.lookback, None, step)) for column in after
+                ]
                 group.columns[Columns.NEXT_STATE_IN] = nest.joined(following)
         return True
 
     # What has been made
 
-    def by_module(self, given: dict[str, Any], *, is_multi_agent: bool) -> dict[str, Any]:
+    def by_module(self, batch: dict[str, Any], *, is_multi_agent: bool) -> dict[str, Any]:
         """The columns beside those that were there already, in the order of the pieces.
 
         Args:
-            given: What became of the columns that were there; filled in place.
+            batch: What became of the columns that were there; filled in place.
             is_multi_agent: Whether modules are told from each other.
         """
         for group in self.groups:
             if is_multi_agent:
-                given.setdefault(group.module_id, {}).update(group.columns)
+                batch.setdefault(group.module_id, {}).update(group.columns)
             elif is_multi(self.rl_module):
-                given.setdefault(DEFAULT_MODULE_ID, {}).update(group.columns)
+                batch.setdefault(DEFAULT_MODULE_ID, {}).update(group.columns)
             else:
-                given.update(group.columns)
-        return given
+                batch.update(group.columns)
+        return batch
 
     def ids_of_rows(self) -> RowIds:
         """The episode ids of the rows of observations: sequences of them, or steps."""

@@ -70,7 +70,7 @@ class TrainRun:
         others: dict[str, Any] = {"rl_module": rl_module, "episodes": episodes}
         others |= {"explore": call.explore, "shared_data": shared_data}
         try:
-            made = self._begun(rl_module, batch, episodes)
+            columns = self._begun(rl_module, batch, episodes)
         except NotColumnar as refusal:
             self.refusal = str(refusal)
             return None
@@ -81,7 +81,7 @@ class TrainRun:
             shared_data["_added_loss_mask_for_valid_episode_ts"] = True
         try:
             for piece in self.columnar:
-                self._add(piece, made, others)
+                self._add(piece, columns, others)
         except NotColumnar as refusal:  # The step is there already; the other pieces go on from it.
             self.refusal = str(refusal)
             if self.is_prolonging:
@@ -89,8 +89,8 @@ class TrainRun:
             for piece in (*pieces, *self.after):
                 batch = piece(batch=batch, data=batch, **others)
             return batch
-        batch = self._finished(made, batch, others)
-        del made  # What pieces turn into something else need not stay.
+        batch = self._finished(columns, batch, others)
+        del columns  # What pieces turn into something else need not stay.
         for piece in self.after:
             batch = piece(batch=batch, data=batch, **others)
         return batch
@@ -108,66 +108,70 @@ class TrainRun:
             raise NotColumnar(_NO_ROWS)
         if self.is_prolonging and any(column in batch for column in _FLAGS):
             raise NotColumnar(_NO_ROWS)
-        made = TrainColumns(rl_module, batch, episodes)
-        made.expect_columns(
+        columns = TrainColumns(rl_module, batch, episodes)
+        columns.expect_columns(
             rl_module if is_multi(rl_module) else (),
             is_multi_agent=self.is_multi_agent,
             is_renamed=self.is_prolonging,
         )
-        return made
+        return columns
 
-    def _add(self, piece: Any, made: TrainColumns, given: dict[str, Any]) -> None:
+    def _add(self, piece: Any, columns: TrainColumns, arguments: dict[str, Any]) -> None:
         kind = type(piece)
         if kind is AddOneTsToEpisodesAndTruncate:
-            made.add_flags(is_prolonged=True)
+            columns.add_flags(is_prolonged=True)
         elif kind is AddObservationsFromEpisodesToBatch:
-            made.number_episodes()
-            made.add_observations(Columns.OBS)
+            columns.number_episodes()
+            columns.add_observations(Columns.OBS)
         elif kind is AddNextObservationsFromEpisodesToTrainBatch:
-            made.add_observations(Columns.NEXT_OBS)
+            columns.add_observations(Columns.NEXT_OBS)
         elif kind is AddColumnsFromEpisodesToTrainBatch:
-            made.add_columns()
+            columns.add_columns()
         elif kind is AddInfosFromEpisodesToTrainBatch:
-            made.add_infos()
+            columns.add_infos()
         elif kind is AddTimeDimToBatchAndZeroPad:
-            made.cut_into_rows(piece, given["shared_data"])
+            columns.cut_into_rows(piece, arguments["shared_data"])
         elif kind is not AgentToModuleMapping:
-            self._add_alone(piece, made, given)
+            self._add_alone(piece, columns, arguments)
 
-    def _add_alone(self, piece: Any, made: TrainColumns, given: dict[str, Any]) -> None:
+    def _add_alone(
+        self, piece: Any, train_columns: TrainColumns, arguments: dict[str, Any]
+    ) -> None:
         """Let a piece make arrays for each episode in a batch of its own."""
         alone: dict[str, Any] = {}
         columns: tuple[str, ...] = (Columns.RETURNS_TO_GO,)
         if type(piece) is FrameStackingLearner:
-            columns, made.is_stacked = (Columns.OBS,), True
+            columns, train_columns.is_stacked = (Columns.OBS,), True
         elif type(piece) is AddStatesFromEpisodesToBatch:
             columns = (Columns.STATE_IN, Columns.NEXT_STATE_IN)
-            if not is_stateful(given["rl_module"]) or made.has(Columns.STATE_IN):
+            if not is_stateful(arguments["rl_module"]) or train_columns.has(Columns.STATE_IN):
                 return
-            if made.add_states(piece):
+            if train_columns.add_states(piece):
                 return
-            if made.has(Columns.NEXT_OBS):
+            if train_columns.has(Columns.NEXT_OBS):
                 alone[Columns.NEXT_OBS] = {}
-        alone = piece(batch=alone, data=alone, **given)
+        alone = piece(batch=alone, data=alone, **arguments)
         for column in columns:
             if column in alone:
-                made.add_items(column, alone)
+                train_columns.add_items(column, alone)
 
-    def _finished(self, made: TrainColumns, batch: dict[str, Any], given: dict[str, Any]) -> Any:
+    def _finished(
+        self, columns: TrainColumns, batch: dict[str, Any], arguments: dict[str, Any]
+    ) -> Any:
         """The columns made, behind those that were there, which the pieces see to."""
         if batch:
-            without = {**given, "episodes": []}  # Masks are made already.
+            without = {**arguments, "episodes": []}  # Masks are made already.
             for piece in (*self.columnar, self.batching):
                 place = _PLACES[type(piece)]
                 if place in (_CUTS, _MAPS, _BATCHES):
                     batch = piece(batch=batch, data=batch, **without)
-        shared, order = given["shared_data"], "memorized_map_structure"
+        shared, order = arguments["shared_data"], "memorized_map_structure"
         if self.is_multi_agent:
             # The first column says it: one that was there, of which the mapping piece has told.
-            shared[order] = (batch and shared.get(order)) or made.agents_by_module()
-        elif any(Columns.OBS in group.columns for group in made.groups):
-            shared[order] = made.ids_of_rows()
-        return made.by_module(batch, is_multi_agent=self.is_multi_agent)
+            shared[order] = (batch and shared.get(order)) or columns.agents_by_module()
+        elif any(Columns.OBS in group.columns for group in columns.groups):
+            shared[order] = columns.ids_of_rows()
+        return columns.by_module(batch, is_multi_agent=self.is_multi_agent)
 
 
 _FLAGS: Final = (Columns.LOSS_MASK, Columns.TERMINATEDS, Columns.TRUNCATEDS)

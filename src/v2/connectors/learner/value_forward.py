@@ -31,9 +31,9 @@ def predicted_values(module: Any, columns: dict[str, Any], rows_at_once: int | N
     """
     with torch.no_grad():
         if rows_at_once is not None and not module.is_stateful():
-            found = _in_pieces(module, columns, rows_at_once)
-            if found is not None:
-                return found
+            values = _in_pieces(module, columns, rows_at_once)
+            if values is not None:
+                return values
         return _ask(module, columns)
 
 
@@ -52,25 +52,27 @@ def _in_pieces(module: Any, columns: dict[str, Any], size: int) -> Any:
     values: list[torch.Tensor] = []
     for start, piece in zip(range(0, rows, size), pieces, strict=True):
         names = list(piece)
-        found = _ask(module, piece)
-        is_by_row = isinstance(found, torch.Tensor) and found.shape == (min(size, rows - start),)
+        piece_values = _ask(module, piece)
+        is_by_row = isinstance(piece_values, torch.Tensor) and piece_values.shape == (
+            min(size, rows - start),
+        )
         if not is_by_row or list(piece) != names:
             return None
-        if not start and not _is_by_row(module, piece, found):
+        if not start and not _is_by_row(module, piece, piece_values):
             return None
-        values.append(found)
+        values.append(piece_values)
     return torch.cat(values)
 
 
 def _is_by_row(module: Any, piece: dict[str, Any], values: torch.Tensor) -> bool:
     """Whether some rows alone have the values they have among others; each module is asked once."""
-    known = _by_row.get(module)
-    if known is None:
+    is_by_row = _by_row.get(module)
+    if is_by_row is None:
         split = _split(piece, len(values), _PROBED)
         some = _ask(module, piece if split is None else split[0])
-        known = torch.allclose(some[:_PROBED], values[:_PROBED], rtol=1e-3, atol=1e-4)
-        _by_row[module] = known
-    return known
+        is_by_row = torch.allclose(some[:_PROBED], values[:_PROBED], rtol=1e-3, atol=1e-4)
+        _by_row[module] = is_by_row
+    return is_by_row
 
 
 def _rows_of(observations: Any) -> int:

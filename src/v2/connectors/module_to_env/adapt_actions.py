@@ -71,8 +71,10 @@ class AdaptActions(ConnectorV2):
             return self._fitted(space).action_space
         return Dict(
             {
-                agent: self._fitted(own).action_space if self._is_mine(agent) else own
-                for agent, own in space.spaces.items()
+                agent: self._fitted(agent_space).action_space
+                if self._is_mine(agent)
+                else agent_space
+                for agent, agent_space in space.spaces.items()
             }
         )
 
@@ -96,36 +98,38 @@ class AdaptActions(ConnectorV2):
         """What it does to the actions of a single agent, as data."""
         bound = self._fitted(self._given(self.input_action_space))
         return Contribution(
-            action=tuple(Part.of(type(self).__name__, own) for own in bound.actions)
+            action=tuple(Part.of(type(self).__name__, step) for step in bound.actions)
         )
 
     def _adapted(self, actions: Any) -> Any:
         """A column of actions, in any of the forms they have on their way."""
         if isinstance(actions, Mapping) and all(isinstance(key, tuple) for key in actions):
             pairs = [(key, item) for key, items in actions.items() for item in items]
-            found: dict[Any, list[Any]] = {key: [] for key in actions}
+            adapted: dict[Any, list[Any]] = {key: [] for key in actions}
             agents = [key[1] if len(key) > 1 and self.multi_agent else None for key, _ in pairs]
             for (key, _), item in zip(pairs, self._items(agents, pairs), strict=True):
-                found[key].append(item)
-            return found
+                adapted[key].append(item)
+            return adapted
         if self.multi_agent:  # a list with a dict by agent for each episode
-            pairs = [(agent, own) for held in actions for agent, own in held.items()]
+            pairs = [
+                (agent, action) for by_agent_id in actions for agent, action in by_agent_id.items()
+            ]
             items = iter(self._items([agent for agent, _ in pairs], pairs))
-            return [{agent: next(items) for agent in held} for held in actions]
-        whole = batched(actions) if isinstance(actions, list) else actions
-        return self._act_of(None)(nest.map_structure(np.asarray, whole))
+            return [{agent: next(items) for agent in by_agent_id} for by_agent_id in actions]
+        stack = batched(actions) if isinstance(actions, list) else actions
+        return self._act_of(None)(nest.map_structure(np.asarray, stack))
 
     def _items(self, agents: list[Any], pairs: list[tuple[Any, Nest]]) -> list[Nest]:
         """Single actions, those of one agent as one batch."""
-        found: list[Nest] = [item for _, item in pairs]
+        items: list[Nest] = [item for _, item in pairs]
         for agent in dict.fromkeys(agents):
             if agent is not None and not self._is_mine(agent):
                 continue
             places = [place for place, each in enumerate(agents) if each == agent]
-            rows = nest.map_structure(np.asarray, batched([found[place] for place in places]))
+            rows = nest.map_structure(np.asarray, batched([items[place] for place in places]))
             for place, row in zip(places, unbatch(self._act_of(agent)(rows)), strict=True):
-                found[place] = row
-        return found
+                items[place] = row
+        return items
 
     def _act_of(self, agent: Any) -> Any:
         """The adapter fitted to what an agent's module gives; None for a single agent."""
@@ -138,8 +142,8 @@ class AdaptActions(ConnectorV2):
         if self._acts_on is not space:
             self._acts, self._acts_on = {}, space
         if agent not in self._acts:
-            own = space if agent is None else space[agent]
-            self._acts[agent] = self._fitted(own).act
+            agent_space = space if agent is None else space[agent]
+            self._acts[agent] = self._fitted(agent_space).act
         return self._acts[agent]
 
     def _given(self, space: Any) -> Any:

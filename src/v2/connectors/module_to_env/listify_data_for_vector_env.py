@@ -40,28 +40,28 @@ class ListifyDataForVectorEnv(ColumnarPiece):
         count = len(call.episodes)
         if type(batch) is Table:
             return _rows_by_episode(batch, places, count)
-        found: dict[str, Any] = {}
+        lists: dict[str, Any] = {}
         for column, items in batch.items():
             if not isinstance(items, Mapping):
                 flat = items
             elif any(len(key) == 3 for key in items):
-                found[column] = _by_episode(column, items, places, count)
+                lists[column] = _by_episode(column, items, places, count)
                 continue
             else:
-                flat = [item for own in items.values() for item in own]
-            found[column] = batched(flat) if column in BATCHED and len(flat) else flat
-        return found
+                flat = [item for of_key in items.values() for item in of_key]
+            lists[column] = batched(flat) if column in BATCHED and len(flat) else flat
+        return lists
 
 
-def listed(columns: Mapping[str, Nest], own: Collection[str] = ()) -> dict[str, Any]:
+def listed(columns: Mapping[str, Nest], writable: Collection[str] = ()) -> dict[str, Any]:
     """The rows of a single agent as a vector environment takes them: actions as arrays.
 
     Args:
         columns: The rows.
-        own: Columns whose arrays nobody else holds.
+        writable: Columns whose arrays nobody else holds.
     """
     return {
-        name: items_of(rows) if name not in BATCHED else rows if name in own else copied(rows)
+        name: items_of(rows) if name not in BATCHED else rows if name in writable else copied(rows)
         for name, rows in columns.items()
     }
 
@@ -74,21 +74,21 @@ def places_of(episodes: Sequence[Any], renamed: Mapping[Any, Any]) -> dict[Any, 
         renamed: Old to new episode ids; an old one is found as well.
     """
     places = {episode.id_: place for place, episode in enumerate(episodes)}
-    found = {old: places[new] for old, new in renamed.items() if new in places}
-    return {**found, **places}
+    old_places = {old: places[new] for old, new in renamed.items() if new in places}
+    return {**old_places, **places}
 
 
 def _by_episode(
     column: str, items: Mapping[Any, Sequence[Any]], places: Mapping[Any, int], num_envs: int
 ) -> list[dict[Any, Any]]:
     rows: list[dict[Any, Any]] = [{} for _ in range(num_envs)]
-    for (eps_id, agent_id, _), own in items.items():
+    for (eps_id, agent_id, _), of_key in items.items():
         if eps_id not in places:
             raise EpisodeError(
                 f"column {column!r} has an item of episode {eps_id!r}, which no environment runs",
                 found=f"episodes {list(places)[:4]}",
             )
-        for item in own:
+        for item in of_key:
             rows[places[eps_id]][agent_id] = item
     return rows
 
@@ -96,14 +96,14 @@ def _by_episode(
 def _rows_by_episode(
     table: Table, places: Mapping[Any, int], num_envs: int
 ) -> dict[str, list[dict[Any, Any]]]:
-    found: dict[str, list[dict[Any, Any]]] = {
+    by_name: dict[str, list[dict[Any, Any]]] = {
         name: [{} for _ in range(num_envs)] for name in table.names
     }
     for rows in table.blocks.values():
         at = [places[eps_id] for eps_id, _ in rows.keys]
         agents = [agent_id for _, agent_id in rows.keys]
-        for name, own in rows.columns.items():
-            by_env = found[name]
-            for place, agent_id, item in zip(at, agents, items_of(own), strict=True):
+        for name, column in rows.columns.items():
+            by_env = by_name[name]
+            for place, agent_id, item in zip(at, agents, items_of(column), strict=True):
                 by_env[place][agent_id] = item
-    return found
+    return by_name

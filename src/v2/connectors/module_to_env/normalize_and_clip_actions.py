@@ -107,8 +107,8 @@ class NormalizeAndClipActions(ColumnarPiece):
                 raise NotColumnar(_NO_ROWS)
             if Columns.ACTIONS_FOR_ENV not in columns:
                 table.added += (Columns.ACTIONS_FOR_ENV,)
-            own = self._in_bounds(self.plan_of(None), columns[Columns.ACTIONS])
-            columns[Columns.ACTIONS_FOR_ENV] = own
+            bounded = self._in_bounds(self.plan_of(None), columns[Columns.ACTIONS])
+            columns[Columns.ACTIONS_FOR_ENV] = bounded
             return table
         actions = {
             module_id: self._rows_for_env(rows.columns[Columns.ACTIONS], module_id, rows.keys)
@@ -129,19 +129,19 @@ class NormalizeAndClipActions(ColumnarPiece):
         parts = [(places, self._in_bounds(plan, actions[places])) for plan, places in ways]
         if len({part.dtype for _, part in parts}) > 1:
             raise NotColumnar(_NO_ROWS)
-        found = np.empty_like(actions, dtype=parts[0][1].dtype)
+        rows_for_env = np.empty_like(actions, dtype=parts[0][1].dtype)
         for places, part in parts:
-            found[places] = part
-        return found
+            rows_for_env[places] = part
+        return rows_for_env
 
     def _in_bounds(self, plan: ActionPlan, actions: Nest) -> Any:
         """Rows of actions in their bounds; the environment gets arrays of its own."""
-        own: Any = actions.copy() if type(actions) is np.ndarray else copied(actions)
+        writable: Any = actions.copy() if type(actions) is np.ndarray else copied(actions)
         if not (plan.unsquashes if self.normalize_actions else plan.clips):
-            return own
-        if any(leaf.ndim < 2 for leaf in nest.flatten(own)):  # rows and parts
+            return writable
+        if any(leaf.ndim < 2 for leaf in nest.flatten(writable)):  # rows and parts
             raise NotColumnar(_NO_ROWS)  # Numbers one by one are of other types than in an array.
-        return plan.unsquash(own) if self.normalize_actions else plan.clip(own)
+        return plan.unsquash(writable) if self.normalize_actions else plan.clip(writable)
 
     def _ways_of(self, module_id: Any, keys: list[Any]) -> list[tuple[ActionPlan, list[int]]]:
         """How the actions of several agents are bounded, each way with its rows.
@@ -153,13 +153,13 @@ class NormalizeAndClipActions(ColumnarPiece):
         Returns:
             A single way is for all rows.
         """
-        known = self._ways.get(module_id)
-        if known is not None and known[0] is keys and known[1] is self.input_action_space:
-            return known[2]
+        cached = self._ways.get(module_id)
+        if cached is not None and cached[0] is keys and cached[1] is self.input_action_space:
+            return cached[2]
         places: dict[Any, list[int]] = {}
         for place, (_, agent_id) in enumerate(keys):
             places.setdefault(agent_id, []).append(place)
-        ways = [(self.plan_of(agent_id), own) for agent_id, own in places.items()]
+        ways = [(self.plan_of(agent_id), at) for agent_id, at in places.items()]
         if not any(plan.unsquashes or plan.clips for plan, _ in ways):
             ways = ways[:1]
         self._ways[module_id] = keys, self.input_action_space, ways
@@ -167,8 +167,8 @@ class NormalizeAndClipActions(ColumnarPiece):
 
     def _for_env(self, action: Nest, eps_id: Any, agent_id: Any, module_id: Any) -> Nest:
         plan = self.plan_of(agent_id)
-        own = nest.map_structure(_own, action)
-        return plan.unsquash(own) if self.normalize_actions else plan.clip(own)
+        writable = nest.map_structure(_own, action)
+        return plan.unsquash(writable) if self.normalize_actions else plan.clip(writable)
 
     def plan_of(self, agent_id: Any) -> ActionPlan:
         """How actions of an agent are bounded; None for a single agent."""

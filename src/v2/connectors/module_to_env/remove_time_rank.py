@@ -35,12 +35,12 @@ class RemoveSingleTsTimeRankFromBatch(ColumnarPiece):
             return batch
 
         if type(batch) is Table:
-            made = [
+            changed = [
                 (rows, _without_time(rows.columns))
                 for module_id, rows in batch.blocks.items()
                 if module_id is None or stateful_module(call.rl_module, module_id) is not None
             ]
-            for rows, columns in made:
+            for rows, columns in changed:
                 rows.columns = columns
             return batch
         for column in batch:
@@ -60,13 +60,15 @@ class RemoveSingleTsTimeRankFromBatch(ColumnarPiece):
 
 def _without_time(columns: Mapping[str, Nest]) -> dict[str, Nest]:
     """Rows of one step each as rows; states keep their form."""
-    found = {}
-    for name, own in columns.items():
+    without_time = {}
+    for name, column in columns.items():
         if name == Columns.STATE_OUT:
-            found[name] = own
+            without_time[name] = column
         else:
-            found[name] = _first(own) if type(own) is np.ndarray else nest.mapped(_first, own)
-    return found
+            without_time[name] = (
+                _first(column) if type(column) is np.ndarray else nest.mapped(_first, column)
+            )
+    return without_time
 
 
 def _first(rows: Array) -> Array:

@@ -77,7 +77,10 @@ class UnBatchToIndividualItems(ColumnarPiece):
             check_owners(order, call, batch)
             if any(len({*order[module_id]}) != len(order[module_id]) for module_id in batch):
                 raise NotColumnar(_NO_ROWS)
-        return Table({own: _rows(order[own], outputs) for own, outputs in batch.items()}, True)
+        return Table(
+            {module_of: _rows(order[module_of], outputs) for module_of, outputs in batch.items()},
+            True,
+        )
 
 
 def _outputs_of_one(batch: dict[str, Any]) -> dict[str, Any]:
@@ -91,8 +94,8 @@ def _rows(keys: list[Any], outputs: dict[str, Any]) -> Rows:
     count = len(keys)
     if type(outputs) is not dict:
         raise NotColumnar(_NO_ROWS)
-    for own in outputs.values():
-        if not has_rows(own, count):
+    for column in outputs.values():
+        if not has_rows(column, count):
             raise NotColumnar(_NO_ROWS)
     return Rows(keys, {**outputs})
 
