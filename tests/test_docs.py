@@ -38,6 +38,7 @@ DEEPER = {
     },
     "rlconnect.core.errors": None,
     "rlconnect.core.step.part": None,
+    "rlconnect.core.video": {"filmed", "frame_of"},
 }
 BLOCK = re.compile(r"^```python\n([\s\S]*?)^```|((?:^(?: {4}.*)?\n)+)", re.MULTILINE)
 
