@@ -27,6 +27,14 @@ CASES = {
         }
     },
     "sac_two_modules": {"several": True},
+    "sac_discrete_two_modules": {"act": "discrete", "several": True},
+    "dqn_two_modules": {"algorithm": "DQN", "act": "discrete", "several": True},
+    "dqn_atoms_two_modules": {
+        "algorithm": "DQN",
+        "act": "discrete",
+        "several": True,
+        "training": {"num_atoms": 5, "v_min": -3.0, "v_max": 3.0, "dueling": False},
+    },
     "cql": {"algorithm": "CQL", "training": {**LATE, "bc_iters": 1000}},
     "cql_late": {"algorithm": "CQL", "training": {**LATE, "bc_iters": 0}},
     "cql_entropy": {
@@ -47,13 +55,24 @@ CASES = {
 }
 
 
+OF_THE_SECOND = {
+    "SAC": {"actor_lr": 0.05, "initial_alpha": 0.5, "tau": 0.5},
+    "DQN": {"lr": 0.05, "gamma": 0.5, "tau": 0.5},
+}
+"""What the second of two modules has of its own."""
+
+
 def model_of(case):
     """The model's settings: small networks."""
+    if case.get("algorithm") == "DQN":
+        return {"fcnet_hiddens": [4, 3], "head_fcnet_hiddens": [3]}
     return {"fcnet_hiddens": [4, 3], "head_fcnet_hiddens": [3], "fusionnet_hiddens": [4]}
 
 
 def training_of(case):
     """What `training()` is given."""
+    if case.get("algorithm") == "DQN":
+        return {"lr": 0.01, "target_network_update_freq": 50, **case.get("training", {})}
     rates = VALUE_RATES if case.get("algorithm") == "IQL" else RATES
     return {**rates, **case.get("training", {})}
 

@@ -1,4 +1,4 @@
-"""Records what real Ray's learners of SAC, CQL and IQL make of twenty batches each.
+"""Records what real Ray's learners of SAC, CQL, IQL and DQN make of twenty batches each.
 
 Run by hand with Ray 2.60 at hand: `python record.py`. Each case of `formula.CASES` becomes one
 `.npz` beside this file: results and TD errors of each update; gradients and weights after those of
@@ -6,6 +6,7 @@ Run by hand with Ray 2.60 at hand: `python record.py`. Each case of `formula.CAS
 """
 
 import json
+import sys
 import warnings
 from pathlib import Path
 
@@ -17,12 +18,13 @@ import numpy as np  # noqa: E402
 import ray  # noqa: E402
 import torch  # noqa: E402
 from ray.rllib.algorithms.cql import CQLConfig  # noqa: E402
+from ray.rllib.algorithms.dqn import DQNConfig  # noqa: E402
 from ray.rllib.algorithms.iql.iql import IQLConfig  # noqa: E402
 from ray.rllib.algorithms.sac import SACConfig  # noqa: E402
 from ray.rllib.offline.offline_prelearner import OfflinePreLearner  # noqa: E402
 from ray.rllib.policy.sample_batch import MultiAgentBatch, SampleBatch  # noqa: E402
 
-CONFIGS = {"SAC": SACConfig, "CQL": CQLConfig, "IQL": IQLConfig}
+CONFIGS = {"SAC": SACConfig, "DQN": DQNConfig, "CQL": CQLConfig, "IQL": IQLConfig}
 HERE = Path(__file__).parent
 OBS = gym.spaces.Box(-10.0, 10.0, (3,), np.float32)
 ACTS = {"discrete": gym.spaces.Discrete(3), "box": gym.spaces.Box(-1.0, 1.0, (2,), np.float32)}
@@ -32,7 +34,8 @@ def config_of(case):
     """Ray's settings of a case, the spaces, and the ids of its modules."""
     act = ACTS[case.get("act", "box")]
     config = CONFIGS[case.get("algorithm", "SAC")]()
-    if case.get("algorithm"):
+    name = case.get("algorithm", "SAC")
+    if name in ("CQL", "IQL"):
         config.lr = None
     config.environment(observation_space=OBS, action_space=act)
     config.rl_module(model_config=formula.model_of(case))
@@ -45,7 +48,7 @@ def config_of(case):
             policies=set(ids),
             policy_mapping_fn=lambda agent_id, episode, **kwargs: f"p_{agent_id}",
             algorithm_config_overrides_per_module={
-                "p_b": SACConfig.overrides(actor_lr=0.05, initial_alpha=0.5, tau=0.5)
+                "p_b": CONFIGS[name].overrides(**formula.OF_THE_SECOND[name])
             },
         )
         both = tuple(gym.spaces.Dict({"a": each, "b": each}) for each in (OBS, act))
@@ -146,8 +149,10 @@ def record_batches():
 
 
 if __name__ == "__main__":
-    record_batches()
-    for name, case in formula.CASES.items():
+    if not sys.argv[1:]:
+        record_batches()
+    for name in sys.argv[1:] or formula.CASES:
+        case = formula.CASES[name]
         noise = formula.Noise(torch)
         noise.put(setattr)
         record(name, case)

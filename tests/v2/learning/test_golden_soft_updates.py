@@ -1,4 +1,4 @@
-"""Twenty updates of SAC, CQL and IQL are those of real Ray: losses, errors, gradients, weights."""
+"""Twenty updates of SAC, CQL, IQL and DQN of two modules are those of real Ray: all numbers."""
 
 import json
 from pathlib import Path
@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.spaces import Box, Dict, Discrete
-from rlconnect.v2 import CQLConfig, IQLConfig, OfflinePreLearner, SACConfig
+from rlconnect.v2 import CQLConfig, DQNConfig, IQLConfig, OfflinePreLearner, SACConfig
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "v2_sac"
 RULES: dict = {}
 exec((GOLDEN / "formula.py").read_text(encoding="utf-8"), RULES)
-CONFIGS = {"SAC": SACConfig, "CQL": CQLConfig, "IQL": IQLConfig}
+CONFIGS = {"SAC": SACConfig, "DQN": DQNConfig, "CQL": CQLConfig, "IQL": IQLConfig}
 OBS = Box(-10.0, 10.0, (3,), np.float32)
 ACTS = {"discrete": Discrete(3), "box": Box(-1.0, 1.0, (2,), np.float32)}
 ONCE = "num_trainable_parameters"
@@ -23,7 +23,8 @@ CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 def config_of(case, ids=("default_policy",)):
     """The recorded settings, and the spaces."""
     act = ACTS[case.get("act", "box")]
-    config = CONFIGS[case.get("algorithm", "SAC")]()
+    name = case.get("algorithm", "SAC")
+    config = CONFIGS[name]()
     config.environment(observation_space=OBS, action_space=act)
     config.rl_module(model_config=RULES["model_of"](case))
     config.training(**RULES["training_of"](case))
@@ -32,7 +33,7 @@ def config_of(case, ids=("default_policy",)):
             policies=set(ids),
             policy_mapping_fn=lambda agent_id, episode, **kwargs: f"p_{agent_id}",
             algorithm_config_overrides_per_module={
-                "p_b": SACConfig.overrides(actor_lr=0.05, initial_alpha=0.5, tau=0.5)
+                "p_b": CONFIGS[name].overrides(**RULES["OF_THE_SECOND"][name])
             },
         )
     both = (OBS, act)
