@@ -350,8 +350,10 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         self._look_at(results)
         self.metrics.aggregate(results, key=names.LEARNER_RESULTS)
 
-    not_told: ClassVar[tuple[str, ...]] = ()
-    """What learners log that `_look_at` takes after each update."""
+    @property
+    def not_told(self) -> tuple[str, ...]:
+        """What learners log that `_look_at` takes after each update."""
+        return ()
 
     def _look_at(self, learner_results: list[Any]) -> None:
         """Take from the results of an update what is not to be told; nothing here."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from typing_extensions import Self, override
@@ -265,7 +265,14 @@ class OffPolicy(Algorithm):
         key = (names.ENV_RUNNER_RESULTS, names.NUM_AGENT_STEPS_SAMPLED_LIFETIME)
         return int(sum(self.metrics.peek(key, default={}).values()))
 
-    not_told: ClassVar = (names.TD_ERROR_KEY,)
+    @property
+    @override
+    def not_told(self) -> tuple[str, ...]:
+        return (names.TD_ERROR_KEY,) if self._takes_errors else ()
+
+    @property
+    def _takes_errors(self) -> bool:
+        return hasattr(self.local_replay_buffer, "update_priorities")
 
     @override
     def _look_at(self, learner_results: list[Any]) -> None:
@@ -275,8 +282,7 @@ class OffPolicy(Algorithm):
             for module_id, own in result.items():
                 if module_id != ALL_MODULES and names.TD_ERROR_KEY in own:
                     errors.setdefault(module_id, []).extend(own.pop(names.TD_ERROR_KEY).values())
-        is_any = any(errors.values())
-        if not is_any or not hasattr(self.local_replay_buffer, "update_priorities"):
+        if not any(errors.values()) or not self._takes_errors:
             return
         with self.metrics.log_time((names.TIMERS, names.REPLAY_BUFFER_UPDATE_PRIOS_TIMER)):
             for module_id, parts in errors.items():

@@ -124,6 +124,9 @@ def concat_column(
         return None
     parts = [buffer.raw for buffer in buffers]
     firsts = [buffer.lookback + without_first for buffer in buffers]
+    if len(parts) == 1 and type(parts[0]) is np.ndarray:
+        rows = parts[0][firsts[0] : -1 if without_last else None].copy()
+        return rows, [len(rows)]
     kinds = set(map(type, parts))
     if len(kinds) > 1:
         return None

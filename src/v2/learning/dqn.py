@@ -23,7 +23,13 @@ from ..modules.dqn import (
 )
 from .losses import RowMean
 from .optimizers import adam
-from .q_losses import distributional_loss, expected_loss, of_actions, worth_of_the_next
+from .q_losses import (
+    distributional_loss,
+    expected_loss,
+    highest,
+    of_actions,
+    worth_of_the_next,
+)
 from .target_networks import TargetNetworkLearner
 from .torch_learner import TorchLearner
 from .train_batch import needed
@@ -67,7 +73,6 @@ class DQNTorchLearner(DQNLearner, TorchLearner):
         needed(batch, _NEEDED, type(self).__name__, module_id)
         after: Tensor = fwd_out[QF_TARGET_NEXT_PREDS]
         judge: Tensor = fwd_out[QF_NEXT_PREDS] if config.double_q else after
-        best = judge.argmax(dim=-1)
         chosen = of_actions(fwd_out[QF_PREDS], batch[Columns.ACTIONS])
         worth = worth_of_the_next(config.gamma, batch["n_step"], batch[Columns.TERMINATEDS])
         rewards = batch[Columns.REWARDS]
@@ -76,13 +81,14 @@ class DQNTorchLearner(DQNLearner, TorchLearner):
             # In a double pass the values of both observations lie one behind the other.
             terms = distributional_loss(
                 _at_actions(fwd_out[QF_LOGITS][: len(rewards)], batch[Columns.ACTIONS]),
-                _at_actions(fwd_out[QF_TARGET_NEXT_PROBS], best),
+                _at_actions(fwd_out[QF_TARGET_NEXT_PROBS], judge.argmax(dim=-1)),
                 atoms,
                 rewards.unsqueeze(-1) + worth.unsqueeze(-1) * atoms,
                 batch["weights"],
             )
         else:
-            target = rewards + worth * of_actions(after, best)
+            best = of_actions(after, judge.argmax(dim=-1)) if config.double_q else highest(after)
+            target = rewards + worth * best
             terms = expected_loss(chosen, target, batch["weights"], config.td_error_loss_fn)
         mask = self._mask(batch, config)
         mean = RowMean(mask)

@@ -33,8 +33,16 @@ def of_actions(values: Tensor, actions: Tensor) -> Tensor:
         >>> of_actions(torch.tensor([[1.0, 2.0], [3.0, -torch.inf]]), torch.tensor([1, 1]))
         tensor([2., 0.])
     """
-    chosen = values.gather(-1, actions.long().unsqueeze(-1)).squeeze(-1)
-    return chosen.masked_fill(chosen == -torch.inf, 0.0)
+    return _allowed(values.gather(-1, actions.long().unsqueeze(-1)).squeeze(-1))
+
+
+def highest(values: Tensor) -> Tensor:
+    """The value of the best action a row; where all are forbidden, 0."""
+    return _allowed(values.amax(dim=-1))
+
+
+def _allowed(values: Tensor) -> Tensor:
+    return values.masked_fill(values == -torch.inf, 0.0)
 
 
 def worth_of_the_next(gamma: float, n_step: Tensor | int, terminateds: Tensor) -> Tensor:

@@ -193,10 +193,11 @@ class DefaultDQNTorchRLModule(TorchRLModule, DefaultDQNRLModule):
 
 def _any_allowed(values: Tensor) -> Tensor:
     """Random actions `(...)` among those whose value is not that of a forbidden one."""
-    allowed = values > torch.finfo(values.dtype).min / 2
+    forbidden = torch.finfo(values.dtype).min / 2
     # The least of exponential numbers is any of them: what multinomial() does after its checks.
     noise = torch.empty(values.shape, device=values.device).exponential_()
-    if not allowed.all():
+    if not values.min() > forbidden:
+        allowed = values > forbidden
         is_any = allowed.any(dim=-1, keepdim=True)  # A row may forbid everything.
         noise = noise.masked_fill(is_any & ~allowed, torch.inf)
     return noise.argmin(dim=-1)

@@ -59,23 +59,18 @@ class EpisodeColumns:
         lens = [len(each) for each in episodes]
         if not episodes:
             return cls([], [], [], [], [], np.empty(0), {}, None)
-        ends = np.cumsum(lens) - 1
+        steps = sum(lens)
         columns: dict[str, Nest] = {
             Columns.ACTIONS: _column(episodes, Columns.ACTIONS),
             Columns.REWARDS: _rewards(_column(episodes, Columns.REWARDS)),
+            Columns.TERMINATEDS: _at_ends([each.is_terminated for each in episodes], lens),
+            Columns.TRUNCATEDS: _at_ends([each.is_truncated for each in episodes], lens),
         }
-        for name, flags in (
-            (Columns.TERMINATEDS, [bool(each.is_terminated) for each in episodes]),
-            (Columns.TRUNCATEDS, [bool(each.is_truncated) for each in episodes]),
-        ):
-            column = np.zeros(int(ends[-1]) + 1, bool)
-            column[ends] = flags
-            columns[name] = column
         names = dict.fromkeys(name for each in episodes for name in each.extra_model_outputs)
         for name in names:
             if all(name in each.extra_model_outputs for each in episodes):
                 columns[f"{OUTPUT}{name}"] = _column(episodes, name)
-                columns[f"{HAS}{OUTPUT}{name}"] = np.ones(int(ends[-1]) + 1, bool)
+                columns[f"{HAS}{OUTPUT}{name}"] = np.ones(steps, bool)
         infos = [each.infos.rows(each.infos.lookback, None) for each in episodes]
         return cls(
             ids=[each.id_ for each in episodes],
@@ -151,6 +146,17 @@ def _column(episodes: Sequence[SingleAgentEpisode], name: str) -> Nest:
     if found is None:
         raise EpisodeError(f"the episodes for a replay buffer differ in the shape of {name!r}")
     return found[0]
+
+
+def _at_ends(flags: Sequence[Any], lens: Sequence[int]) -> Array:
+    """Flags of episodes at their last steps."""
+    column = np.zeros(sum(lens), bool)
+    end = -1
+    for flag, steps in zip(flags, lens, strict=True):
+        end += steps
+        if flag:
+            column[end] = True
+    return column
 
 
 def _rewards(column: Any) -> Array:

@@ -176,7 +176,8 @@ class EpisodeReplayBuffer(HeldEpisodes):
             steps = np.flatnonzero(after[:used] >= 0)
             return steps[self.rng.integers(len(steps), size=count)]
         rows = self.rng.integers(used, size=count)
-        while (wrong := np.flatnonzero(after[rows] < 0)).size:
+        while (is_free := after[rows] < 0).any():
+            wrong = np.flatnonzero(is_free)
             rows[wrong] = self.rng.integers(used, size=wrong.size)
         return rows
 

@@ -240,15 +240,16 @@ class HeldEpisodes:
             count = steps + (not held.rows)
             own = fresh[begin : begin + count]
             begin += count
-            if held.rows:
-                own = np.concatenate([[held.rows[-1]], own])
             place = held.first + len(held)
-            held.rows.frombytes(own[len(own) - count :].tobytes())
+            is_going_on = bool(held.rows)
+            if is_going_on:
+                own = np.concatenate([[held.rows[-1]], own])
+            held.rows.frombytes(own[is_going_on:].tobytes())
             held.is_done = given.is_done[which]
             self._ends[held.slot] = place + steps
             seen.append(own)
             slots.append(held.slot)
-            places.append(np.arange(place, place + steps))
+            places.append(np.arange(place, place + steps, dtype=np.int32))
         self._steps += given.steps
         rows, all_seen = _joined([own[:-1] for own in seen]), _joined(seen)
         self._rows.write(Columns.OBS, all_seen, given.observations)
@@ -257,8 +258,8 @@ class HeldEpisodes:
         for name in [each for each in self._rows.columns if each.startswith(HAS)]:
             if name not in given.columns:  # What was in these rows before had it.
                 self._rows.write(name, rows, np.zeros(len(rows), bool))
-        self._rows.write(SLOT, rows, np.repeat(np.array(slots, np.int32), given.lens))
-        self._rows.write(PLACE, rows, _joined(places).astype(np.int32))
+        self._rows.write(SLOT, rows, np.array(slots, np.int32).repeat(given.lens))
+        self._rows.write(PLACE, rows, _joined(places))
         if given.infos is not None or Columns.INFOS in self._rows.columns:
             infos = np.empty(given.steps + len(seen), object)
             infos[:] = [{}] * len(infos) if given.infos is None else given.infos
