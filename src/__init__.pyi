@@ -16,5 +16,6 @@ from .core.trust import trust as trust
 from .core.vault import open_checkpoint as open_checkpoint
 from .core.vault.audit.files import audit as audit
 from .core.vault.convert import convert as convert
+from .core.vault.hub import push as push
 from .core.version import __version__ as __version__
 _HOME: dict[str, str]

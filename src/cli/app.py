@@ -28,6 +28,7 @@ from . import (
     graft_command,
     migrate_command,
     migration_commands,
+    push_command,
     rollout_command,
     runs_command,
     sample_command,
@@ -215,6 +216,7 @@ app.command()(codemod_command.codemod)
 app.command()(grouped(export_command.export))
 app.command()(grouped(migrate_command.migrate))
 app.command()(grouped(convert_command.convert))
+app.command()(grouped(push_command.push))
 app.add_typer(migration_commands.app)
 app.command()(grouped(serve_command.serve))
 app.command("serve-admin")(serve_command.serve_admin)

@@ -23,6 +23,7 @@ PROOF: Final = (
     ("rlconnect migration check migrated", "does what migrate wrote still hold?"),
     ("rlconnect export ppo-pendulum-ray-2.7 --out policy.onnx", "one file for other programs"),
     ("rlconnect convert ppo-pendulum-ray-2.7 --out kept.zip", "a copy without a pickle in it"),
+    ("rlconnect push kept.zip hf://me/pendulum --dry-run", "to the Hugging Face Hub, with a card"),
     ("rlconnect evaluate kept.zip --data my_samples", "what recorded data say of it"),
     ("rlconnect act kept.zip --data my_samples --out acts", "actions for recorded data"),
     ("rlconnect serve kept.zip --port 8000", "let it answer requests, with a page to look at"),
