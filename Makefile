@@ -109,8 +109,8 @@ ratio: $(STAMP)  ## time rlconnect against Ray (RLC_RAY_PYTHON=a python that has
 ray: $(STAMP)  ## load every recorded policy in a real Ray (RLC_RAY_PYTHON=a python that has Ray)
 	@OMP_NUM_THREADS=1 $(PY) -m tests.bridge.migrate.ray_table $(wildcard $(SHARED)/reference/legacy) $(ARGS)
 
-bench: $(STAMP)  ## run our own benchmarks
-	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(PY) $$script $(ARGS); done
+bench: $(STAMP)  ## one table and one chart of what we cost (RLC_RAY_PYTHON=a python that has Ray)
+	@nice $(PY) benchmarks/table.py $(ARGS)
 
 docs: $(DOCS_STAMP)  ## build the documentation into site/, and look it over
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict $(ARGS)

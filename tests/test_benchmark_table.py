@@ -1,0 +1,69 @@
+"""What the pages say of speed is what was measured last."""
+
+import importlib
+import json
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def table(monkeypatch):
+    """`benchmarks/table.py`, as a module."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    yield importlib.import_module("table")
+    for name in [each for each in sys.modules if each == "table" or each.startswith("measure")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_page_and_chart_are_of_the_results(table):
+    """`python benchmarks/table.py --draw` would change neither."""
+    results = json.loads(table.RESULTS.read_text(encoding="utf-8"))
+
+    assert table.PLACE.search(table.PAGE.read_text(encoding="utf-8"))[0] == table.table(results)
+    assert table.CHART.read_text(encoding="utf-8") == table.chart.ratio_bars(results["rows"])
+    assert [*results["rows"]] == [name for name, *_ in table.ROWS]
+    assert "pictures/benchmarks.svg" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_without_ray_its_column_is_left_out(table):
+    """And it is said why."""
+    seconds = {"rlconnect": {"median": 0.002}, "numpy": {"median": 0.001}}
+    row = {**table.facts_of(seconds), "command": "python benchmarks/legacy.py"}
+    machine = {"processor": "", "cores": 2, "python": "3.11"}
+    told = table.table({"date": "", "machine": machine, "rounds": 1, "rows": {"a step": row}})
+
+    assert "| what | ours | limit |" in told
+    assert "| a step | 2 ms | 0.5 x |" in told
+    assert "Ray is left out: `RLC_RAY_PYTHON`" in told
+
+
+def test_bars_are_as_long_as_their_logarithms(table):
+    """From ours, at 1: ten times as long is as far as from ten to a hundred."""
+    rows = {
+        name: {"ray": ratio, "limit": None}
+        for name, ratio in (("a", 10.0), ("b", 100.0), ("c", 0.1))
+    }
+    drawn = ElementTree.fromstring(table.chart.ratio_bars(rows))
+
+    bars = [each for each in drawn.iter() if each.tag.endswith("rect")][1:]
+    one, two, less = (float(each.get("width")) for each in bars)
+    assert two == pytest.approx(2 * one, abs=0.2)
+    assert less == pytest.approx(one, abs=0.2)
+    assert float(bars[2].get("x")) < float(bars[0].get("x"))
+
+
+def test_rows_are_cases_of_the_benchmarks(table):
+    """Each names a script that is there, and a case of it."""
+    for _, script, case in table.ROWS:
+        text = (ROOT / "benchmarks" / f"{script}.py").read_text(encoding="utf-8")
+        module = re.search(r"contest\.run\(args, \"(\w+)\"", text)
+        if module is None:
+            assert f'"{case}"' in text
+        else:
+            assert case in importlib.import_module(f"measure.{module[1]}").NAMES
