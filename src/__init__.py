@@ -37,7 +37,7 @@ _HOME: Final = {
     "load": ".bridge.front.load",
     "migrate": ".bridge.migrate.front_door",
     "open_checkpoint": ".core.vault",
-    "push": ".core.vault.hub",
+    "push": ".bridge.front.hub",
     "rollout": ".bridge.rollout",
     "suggest_adapter": ".bridge.adapting.adapt",
     "teach": ".bridge.teach.teach",

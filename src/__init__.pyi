@@ -3,6 +3,7 @@ from . import adapters as adapters, legacy as legacy, v2 as v2
 from .bridge.actor.actor import Actor as Actor
 from .bridge.adapting.adapt import adapt as adapt, suggest_adapter as suggest_adapter
 from .bridge.front.export import export as export
+from .bridge.front.hub import push as push
 from .bridge.front.load import load as load
 from .bridge.front.loaded_policies import LoadedPolicies as LoadedPolicies
 from .bridge.front.loaded_policy import LoadedPolicy as LoadedPolicy
@@ -16,6 +17,5 @@ from .core.trust import trust as trust
 from .core.vault import open_checkpoint as open_checkpoint
 from .core.vault.audit.files import audit as audit
 from .core.vault.convert import convert as convert
-from .core.vault.hub import push as push
 from .core.version import __version__ as __version__
 _HOME: dict[str, str]

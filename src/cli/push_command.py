@@ -34,7 +34,7 @@ def push(
     With --env the policy plays there first, and the card tells what it earned. A licence is left to
     you: write one into the card. `rlconnect inspect hf://USER/NAME` opens what was pushed.
     """
-    from ..core.vault.hub import push as pushed
+    from ..bridge.front.hub import push as pushed
 
     measured: dict[str, Any] | None = None
     if environment.env is not None:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ..errors import CheckpointWriteError, ConfigError
-from ..importing.torch_needed import extra_needed
-from .convert import Conversion, convert
-from .description import describe_checkpoint
+from ...core.errors import CheckpointWriteError, ConfigError
+from ...core.importing.torch_needed import extra_needed
+from ...core.vault.convert import Conversion, convert
+from ...core.vault.description import describe_checkpoint
+from ...core.vault.opening import open_checkpoint
 from .model_card import model_card
-from .opening import open_checkpoint
 
 _REPO: Final = re.compile(r"(?:hf://)?([\w.-]+/[\w.-]+)/?")
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..text.visible import visible
-from ..version import __version__
+from ...core.text.visible import visible
+from ...core.version import __version__
 
 _TASK: Final = "reinforcement-learning"
 

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from rlconnect.bridge.front.hub import push
+from rlconnect.bridge.front.model_card import model_card
 from rlconnect.core.errors import CheckpointWriteError, ConfigError, MissingExtraError
 from rlconnect.core.vault import open_checkpoint
 from rlconnect.core.vault.description import describe_checkpoint
-from rlconnect.core.vault.hub import push
-from rlconnect.core.vault.model_card import model_card
 
 from .fake_hub import fake_hub
 
