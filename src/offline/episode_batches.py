@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from ..core import nest
+from ..core.types import Array
+from ..legacy.batches.multi_agent_batch import MultiAgentBatch, concat_samples
 from ..legacy.batches.sample_batch import SampleBatch
 from ..v2.episodes.multi_agent import MultiAgentEpisode
 from ..v2.episodes.single_agent import SingleAgentEpisode
@@ -43,6 +45,47 @@ def batch_of_episode(episode: SingleAgentEpisode, number: int) -> SampleBatch:
             },
         }
     )
+
+
+def batch_of(
+    episode: SingleAgentEpisode | MultiAgentEpisode,
+    number: int,
+    of_one: Callable[[SingleAgentEpisode, int], SampleBatch] = batch_of_episode,
+) -> SampleBatch | MultiAgentBatch:
+    """All steps of an episode of one agent or of several, these by their policies.
+
+    Args:
+        episode: Numpy'd, at least one step long.
+        number: Its `eps_id`, where its own id is no number.
+        of_one: Makes the batch of one agent.
+    """
+    if isinstance(episode, SingleAgentEpisode):
+        return of_one(episode, number)
+    whole = str(episode.id_)
+    number = int(whole) if is_number(whole) else number
+    by_policy: dict[str, list[SampleBatch]] = {}
+    for place, (agent, own) in enumerate(episode.agent_episodes.items()):
+        if len(own):
+            batch = of_one(own, number)
+            batch["eps_id"] = np.full(len(own), number)
+            batch["agent_index"] = np.full(len(own), place)
+            batch["t"] = _ends(episode, agent, len(own))
+            by_policy.setdefault(str(episode.module_for(agent)), []).append(batch)
+    joined = {}
+    for policy, batches in by_policy.items():
+        shared = set.intersection(*(set(each) for each in batches))
+        joined[policy] = concat_samples(
+            [SampleBatch({name: each[name] for name in shared}) for each in batches]
+        )
+    return MultiAgentBatch(joined, len(episode))
+
+
+def _ends(episode: MultiAgentEpisode, agent: Any, steps: int) -> Array:
+    """The step of the environment before each of an agent's next observations."""
+    held = episode.env_t_to_agent_t[agent]
+    seen = [at for at, own in enumerate([*held.data][held.lookback :]) if not isinstance(own, str)]
+    ends = np.array(seen[1:], np.int64) - 1 if len(seen) == steps + 1 else np.arange(steps)
+    return ends + episode.env_t_started
 
 
 def is_number(id_: str) -> bool:

@@ -10,13 +10,13 @@ from typing_extensions import Self
 
 from ...core.data.budget import Budget, Limits, corrupt
 from ...core.vault.decode.msgpack_file import decode_msgpack
+from ...legacy.batches.multi_agent_batch import MultiAgentBatch
 from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.episodes.multi_agent import MultiAgentEpisode
 from ...v2.episodes.single_agent import SingleAgentEpisode
-from ...v2.recorded.columns import of_one_agent
 from ...v2.recorded.episode_parquet import MAPPING
 from ..damaged import Damage
-from ..episode_batches import batch_of_episode, facts_of_episodes
+from ..episode_batches import batch_of, facts_of_episodes
 from .episode_items import quick_state
 from .old_episodes import Episode
 from .places import Place
@@ -59,10 +59,10 @@ class EpisodeReader:
                     seen.add(key)
                     yield episode
 
-    def batches(self, damage: Damage) -> Iterator[SampleBatch]:
+    def batches(self, damage: Damage) -> Iterator[SampleBatch | MultiAgentBatch]:
         """One batch an episode."""
-        for number, episode in enumerate(map(of_one_agent, self.episodes(damage))):
-            yield batch_of_episode(episode, number)
+        for number, episode in enumerate(self.episodes(damage)):
+            yield batch_of(episode, number)
 
     def facts(self, damage: Damage) -> dict[str, Any]:
         """Columns and counts."""

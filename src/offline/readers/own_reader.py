@@ -10,11 +10,11 @@ from typing_extensions import Self
 
 from ...core.data.budget import Limits
 from ...core.errors import RlconnectError
+from ...legacy.batches.multi_agent_batch import MultiAgentBatch
 from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.algorithms.episode_files import SUFFIX, read_episodes
-from ...v2.recorded.columns import of_one_agent
 from ..damaged import Damage
-from ..episode_batches import batch_of_episode, facts_of_episodes
+from ..episode_batches import batch_of, facts_of_episodes
 from .old_episodes import Episode
 from .places import Place
 
@@ -47,10 +47,10 @@ class OwnReader:
                 continue
             yield from (each.to_numpy() for each in held)
 
-    def batches(self, damage: Damage) -> Iterator[SampleBatch]:
+    def batches(self, damage: Damage) -> Iterator[SampleBatch | MultiAgentBatch]:
         """One batch an episode."""
-        for number, episode in enumerate(map(of_one_agent, self.episodes(damage))):
-            yield batch_of_episode(episode, number)
+        for number, episode in enumerate(self.episodes(damage)):
+            yield batch_of(episode, number)
 
     def facts(self, damage: Damage) -> dict[str, Any]:
         """Columns and counts."""

@@ -10,10 +10,10 @@ from ...core.errors import ConfigError
 from ...core.vault.own.atomic import replaced_file
 from ...legacy.batches.multi_agent_batch import MultiAgentBatch
 from ...legacy.batches.sample_batch import SampleBatch
-from ...v2.recorded.columns import of_one_agent
+from ...v2.episodes.single_agent import SingleAgentEpisode
 from ...v2.recorded.episode_parquet import write_episode_file
 from ..damaged import Damage
-from ..episode_batches import batch_of_episode, is_number
+from ..episode_batches import batch_of, batch_of_episode, is_number
 from ..readers.old_episodes import NEXT_INFOS
 from ..readers.old_reader import OldReader
 from .batch_lines import line_of
@@ -89,15 +89,21 @@ def _batches(reader: object, episodes: Iterable[Any]) -> Iterator[SampleBatch | 
             yield _with_later_infos(batch) if infos_come_after else batch
         damage.warn()
         return
-    for number, episode in enumerate(map(of_one_agent, episodes)):
-        batch = batch_of_episode(episode, number)
+    for number, episode in enumerate(episodes):
+        batch = batch_of(episode, number, _with_last_info)
         own = str(episode.id_)
-        if not is_number(own):
-            batch["eps_id"] = [own] * len(episode)
-        last = episode.get_infos(len(episode))
-        if last:
-            batch[NEXT_INFOS] = [*[{}] * (len(episode) - 1), last]
+        parts = batch.policy_batches.values() if isinstance(batch, MultiAgentBatch) else [batch]
+        for part in parts if not is_number(own) else ():
+            part["eps_id"] = [own] * len(part)
         yield batch
+
+
+def _with_last_info(episode: SingleAgentEpisode, number: int) -> SampleBatch:
+    batch = batch_of_episode(episode, number)
+    last = episode.get_infos(len(episode))
+    if last or episode.multi_agent_episode_id is not None:  # all agents of a policy alike
+        batch[NEXT_INFOS] = [*[{}] * (len(episode) - 1), last]
+    return batch
 
 
 def _with_later_infos(batch: SampleBatch | MultiAgentBatch) -> SampleBatch | MultiAgentBatch:

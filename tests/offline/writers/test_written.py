@@ -74,6 +74,39 @@ def test_what_was_written_reads_like_what_it_was_made_of(case, form, tmp_path):
                 assert made[path].dtype == array.dtype
 
 
+def test_episodes_of_several_agents_become_batches_again(tmp_path):
+    """Times, policies, infos and what each agent did are those that were recorded."""
+    source = GOLDEN / "2.60.0/json_multi/data"
+    open_dataset(source).write(tmp_path / "episodes", "parquet")
+    data = open_dataset(tmp_path / "episodes")
+
+    data.write(tmp_path / "lines", "json")
+    batches = list(data.sample_batches(10_000))
+
+    (batch,) = batches
+    assert set(batch.policy_batches) == {"even", "odd"}
+    first, again = (
+        sorted(open_dataset(each).episodes(), key=lambda episode: episode.id_)
+        for each in (source, tmp_path / "lines")
+    )
+    assert [each.id_ for each in again] == [each.id_ for each in first]
+    for mine, told in zip(again, first, strict=True):
+        assert mine.env_t == told.env_t
+        assert {mine.module_for(agent) for agent in mine.agent_ids} == {"even", "odd"} & {
+            told.module_for(agent) for agent in told.agent_ids
+        }
+        returns = [
+            sorted((len(each), each.get_return()) for each in whole.agent_episodes.values())
+            for whole in (mine, told)
+        ]
+        assert returns[0] == returns[1]
+        maps = [
+            sorted(str(list(each.data)) for each in whole.env_t_to_agent_t.values())
+            for whole in (mine, told)
+        ]
+        assert maps[0] == maps[1]
+
+
 def test_batches_are_written_as_they_were(tmp_path):
     """JSON of JSON has the same batches: lines, columns per sequence; infos as today's RLlib."""
     data = open_dataset(GOLDEN / "2.2.0/json_rnn/data")
