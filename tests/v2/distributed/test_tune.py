@@ -105,10 +105,13 @@ def test_a_trial_is_given_another_ones_state_and_settings(tmp_path):
 
 
 def test_a_trial_asks_for_its_runners():
-    """What Ray sets aside counts the trial's process and each runner beside it."""
+    """What Ray sets aside counts the trial's process, its learners and each runner beside it."""
     own = config().env_runners(num_env_runners=2, num_cpus_per_env_runner=0.5)
     own.evaluation(evaluation_num_env_runners=1)
 
     asked = PPO.as_trainable(own).default_resource_request({"num_env_runners": 1})
 
     assert asked.bundles == [{"CPU": 1.0}, {"CPU": 0.5}, {"CPU": 0.5}]
+    own.learners(num_learners=2)
+    asked = PPO.as_trainable(own).default_resource_request({"num_env_runners": 0})
+    assert asked.bundles == [{"CPU": 3.0}, {"CPU": 0.5}]
