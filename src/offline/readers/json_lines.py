@@ -10,7 +10,7 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from ...core.data.budget import Budget, Limits, corrupt, one_load
@@ -28,6 +28,7 @@ except ImportError:
     _quick_loads = json.loads
 
 _T = TypeVar("_T")
+_LONG: Final = 1 << 20
 _MEMBER: Final = re.compile(rb'\s*([{,])\s*"([^"]*)"\s*:\s*(["\[])')
 
 
@@ -35,8 +36,8 @@ def read_lines(
     place: Place,
     limits: Limits,
     damage: Damage,
-    make: Callable[[dict[str, Any], Budget], _T],
-    wanted: Collection[bytes] = (),
+    make: Callable[[Any, Budget], _T],
+    wanted: Collection[bytes] | None = None,
 ) -> Iterator[tuple[int, _T]]:
     """What `make` makes of each line that can be read, with its number from 1.
 
@@ -45,7 +46,9 @@ def read_lines(
         limits: Bounds for one line.
         damage: Told of each line that cannot be read.
         make: Takes the object of one line and the budget for what it unfolds to.
-        wanted: Which members of the object are needed; others may be passed over unread.
+        wanted: Which members of the object are needed, all if empty; others may be passed over
+            unread. `make` then gets a mapping, of a long line one that reads a member when it is
+            asked for it; dicts alone if None.
     """
     number = 0
     try:
@@ -65,7 +68,9 @@ def read_lines(
                 except RlconnectError as error:
                     damage.note(place.name, number, error)
                     continue
+                line = b""  # so that the next one does not come on top of it
                 yield number, made
+                del made
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
         damage.note(place.name, number + 1, CheckpointError(f"it cannot be read on: {error}"))
     except LimitExceededError as error:
@@ -75,30 +80,65 @@ def read_lines(
 def _one_line(
     line: bytes,
     limits: Limits,
-    make: Callable[[dict[str, Any], Budget], _T],
-    wanted: Collection[bytes],
+    make: Callable[[Any, Budget], _T],
+    wanted: Collection[bytes] | None,
 ) -> _T:
     with one_load(limits) as budget, at():
         budget.admit(len(line))
-        text = with_members(line, wanted) if wanted else line
-        value = parsed(text, budget, "this line")
-        if not isinstance(value, dict):
+        is_long = len(line) > _LONG
+        places = None if wanted is None or not (wanted or is_long) else members_of(line)
+        if places is None:
+            value = parsed(line, budget, "this line")
+        else:
+            if wanted:
+                places = {name: place for name, place in places.items() if name in wanted}
+            if is_long:
+                check_text(line, "this line", budget)
+                value = _Members(line, places)
+            else:
+                kept = (b'"%b":%b' % (name, line[place]) for name, place in places.items())
+                value = parsed(b"{%b}" % b",".join(kept), budget, "this line")
+        if not isinstance(value, Mapping):
             raise corrupt("this is no batch", expected="a JSON object", found=value)
         return make(value, budget)
 
 
-def with_members(text: bytes, wanted: Collection[bytes]) -> bytes:
-    r"""An object's text without its other members, if it is plainly made of texts and lists.
+class _Members(Mapping[str, Any]):
+    """The object of a long line: a member takes memory while somebody looks at it.
+
+    Args:
+        text: The line.
+        places: Where the values of its members stand.
+    """
+
+    def __init__(self, text: bytes, places: Mapping[bytes, slice]) -> None:
+        self._text = text
+        self._places = {name.decode(): place for name, place in places.items()}
+
+    def __getitem__(self, name: str) -> Any:
+        return _loaded(self._text[self._places[name]], "this line")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def members_of(text: bytes) -> dict[bytes, slice] | None:
+    r"""Where the values of an object's members stand, if all are plainly texts or lists.
 
     Example:
-        >>> with_members(b'{"a": [1, [2]], "b": "c", "d": [], "e": [4]}\n', [b"b", b"e"])
-        b'{"b": "c","e": [4]}'
-        >>> with_members(b'{"a": [{"b": 1}], "b": [2]}', [b"b"])
-        b'{"a": [{"b": 1}], "b": [2]}'
+        >>> members_of(b'{"a": [1, [2]], "b": "c"}')
+        {b'a': slice(6, 14, None), b'b': slice(21, 24, None)}
+        >>> members_of(b'{"a": [{"b": 1}]}')
     """
     if b"\\" in text:
-        return text
-    kept: list[bytes] = []
+        return None
+    places: dict[bytes, slice] = {}
     stop, mark = 0, b"{"
     while (member := _MEMBER.match(text, stop)) and member[1] == mark:
         begin = member.end() - 1
@@ -108,11 +148,10 @@ def with_members(text: bytes, wanted: Collection[bytes]) -> bytes:
             after = text.find(b'"', begin)
             stop = text.rfind(b"]", begin, after if after >= 0 else len(text)) + 1
         if not stop:
-            return text
-        if member[2] in wanted:
-            kept.append(text[member.start(2) - 1 : stop])
+            return None
+        places[member[2]] = slice(begin, stop)
         mark = b","
-    return b"{%b}" % b",".join(kept) if text[stop:].strip() == b"}" else text
+    return places if text[stop:].strip() == b"}" else None
 
 
 def parsed(text: bytes, budget: Budget, name: str) -> Any:
@@ -123,6 +162,10 @@ def parsed(text: bytes, budget: Budget, name: str) -> Any:
         LimitExceededError: It unfolds to more than the budget.
     """
     check_text(text, name, budget)
+    return _loaded(text, name)
+
+
+def _loaded(text: bytes, name: str) -> Any:
     try:
         return _quick_loads(text)
     except ValueError:

@@ -59,17 +59,19 @@ def batch_of(record: Mapping[str, Any], budget: Budget) -> SampleBatch | MultiAg
     if kind != SINGLE:
         expected = f"a type of {SINGLE} or {MULTI}"
         raise corrupt("this is no batch", expected=expected, found=kind)
-    return _sample_batch({k: v for k, v in record.items() if k != "type"}, budget)
+    return _sample_batch(record, budget, "type")
 
 
-def _sample_batch(record: Any, budget: Budget) -> SampleBatch:
+def _sample_batch(record: Any, budget: Budget, kind: str = "") -> SampleBatch:
+    """A batch of columns, of which `kind` is none; they are looked at one after the other."""
     if not isinstance(record, Mapping):
         raise corrupt("this batch has no columns", expected="an object", found=record)
-    held = {name: value for name, value in record.items() if value is not None}
-    rows = _rows(held)
+    rows = _rows(record)
     columns: dict[str, Any] = {}
     with at() as place:
-        for name, value in held.items():
+        for name, value in record.items():
+            if value is None or name == kind:
+                continue
             if name in ("type", "count") and not isinstance(value, (list, str)):
                 continue
             place.steps = (name,)
@@ -89,8 +91,8 @@ def _sample_batch(record: Any, budget: Budget) -> SampleBatch:
 
 def _rows(record: Mapping[str, Any]) -> int | None:
     """How many rows there are, by the first column that says so before it is decoded."""
-    known = (record[name] for name in _ONE_NUMBER_A_ROW if isinstance(record.get(name), list))
-    return next((len(column) for column in known), None)
+    known = map(record.get, _ONE_NUMBER_A_ROW)
+    return next((len(column) for column in known if isinstance(column, list)), None)
 
 
 def _column(value: Any, rows: int | None, budget: Budget, name: str) -> Any:

@@ -43,10 +43,10 @@ class OldReader:
         self.format = "sample-batch-parquet" if is_table else "sample-batch-json"
         self.found = found
         self._limits = limits
-        self._read: Any = partial(read_rows, as_lists=True) if is_table else read_lines
-        self._read_watched = (
-            self._read if is_table else partial(read_lines, wanted=_WATCHED_MEMBERS)
-        )
+        self._read: Any = partial(read_lines, wanted=())
+        self._read_watched: Any = partial(read_lines, wanted=_WATCHED_MEMBERS)
+        if is_table:
+            self._read = self._read_watched = partial(read_rows, as_lists=True)
 
     @classmethod
     def of(cls, found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Self | None:
@@ -56,7 +56,8 @@ class OldReader:
             return cls(tables, limits, True)
         text = [each for each in found if each.suffix in (".json", ".jsonl", "")]
         for place in text:
-            for _, known in read_lines(place, limits, Damage(), lambda line, _: is_batch(line)):
+            lines = read_lines(place, limits, Damage(), lambda line, _: is_batch(line), ())
+            for _, known in lines:
                 if known:
                     return cls(text, limits)
                 break
@@ -106,13 +107,13 @@ def _parts(batch: _Batch) -> Iterator[Mapping[str, Any]]:
     yield from batch.policy_batches.values() if isinstance(batch, MultiAgentBatch) else [batch]
 
 
-def _batch_and_infos(record: dict[str, Any], budget: Budget) -> tuple[_Batch, bool]:
+def _batch_and_infos(record: Mapping[str, Any], budget: Budget) -> tuple[_Batch, bool]:
     parts = [*(record.get("policy_batches") or {}).values(), record]
     is_old = any(isinstance(part, Mapping) and "dones" in part for part in parts)
     return batch_of(record, budget), is_old
 
 
-def _watched_batch(record: dict[str, Any], budget: Budget) -> tuple[_Batch, bool]:
+def _watched_batch(record: Mapping[str, Any], budget: Budget) -> tuple[_Batch, bool]:
     parts = record.get("policy_batches")
     if isinstance(parts, Mapping):
         return _batch_and_infos(
@@ -123,6 +124,6 @@ def _watched_batch(record: dict[str, Any], budget: Budget) -> tuple[_Batch, bool
 
 
 def _watched(columns: Any) -> Any:
-    if not isinstance(columns, Mapping):
+    if not isinstance(columns, Mapping) or columns.keys() <= _WATCHED:
         return columns
     return {name: each for name, each in columns.items() if name in _WATCHED}

@@ -4,6 +4,7 @@ import base64
 import json
 import pickle
 import shutil
+import warnings
 import zlib
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
 from rlconnect.core.vault.decode.pickle_machine import PickleMachine
 from rlconnect.legacy import MultiAgentBatch, SampleBatch
 from rlconnect.offline import DamagedDataWarning, open_dataset
+from rlconnect.offline.readers import json_lines
 from rlconnect.offline.readers.old_batches import array_of
 from rlconnect.offline.readers.pickled_arrays import array_of_pickle
 
@@ -359,3 +361,39 @@ def test_what_is_no_number_is_none_behind_numbers(strange):
         array_of([1.5, strange], Budget(), "c")
 
     assert np.isnan(array_of([1.5, None], Budget(), "c")[1])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"infos": [{"a": 1}, {}, {}]},
+        {"rewards": [0.5, float("nan"), 1.0]},
+        {"obs": packed(np.zeros((3, 2)))},
+        {"obs": "packed badly"},
+        {"actions": [1, "x", 2]},
+        {"t": None},
+        {"obs": {"a": [[1.0]] * 3}},
+    ],
+    ids=["plain", "infos", "nan", "packed", "no packed value", "a text", "null", "dict"],
+)
+def test_long_lines_are_read_as_short_ones(tmp_path, monkeypatch, change):
+    """A member at a time or all at once: the same batches, and the same damage."""
+    path = written(tmp_path, batch(**change), json.dumps(batch())[:-20] + "]}", batch())
+    short = _read_all(path)
+    monkeypatch.setattr(json_lines, "_LONG", 0)
+
+    long = _read_all(path)
+
+    assert long[0].keys() == short[0].keys()
+    for name in short[0]:
+        np.testing.assert_array_equal(long[0][name], short[0][name])
+    assert [each["line"] for each in long[1]] == [each["line"] for each in short[1]]
+
+
+def _read_all(path):
+    data = open_dataset(path)
+    damaged = data.info()["damaged"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DamagedDataWarning)
+        return all_rows(data), damaged
