@@ -5,7 +5,7 @@ curve the policy plays 10 episodes without exploring, which are not counted. A r
 already is not run again.
 
 nice -n 19 python benchmarks/learning/next_life.py --out next_life.jsonl --seeds 5
-python benchmarks/learning/next_life.py --out next_life.jsonl --report
+python benchmarks/learning/next_life.py --out next_life.jsonl --report --pictures docs/pictures
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,8 +29,12 @@ from rich.console import Console
 from rich.table import Table
 from rlconnect import Actor, adapt, graft, load, migrate, rollout, teach
 from rlconnect.adapters import AdapterChain, DropFeatures, PickKey, Scale
+from rlconnect.core.pages.charts import banded_curves
 from rlconnect.v2 import MeanStdFilter, PPOConfig, make_multi_agent
 from rlconnect.v2.connectors.env_to_module.adapt_observations import AdaptObservations
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "story"))
+from report import write_pictures
 
 EPISODES, EVERY, TEACHING_EVERY, SHARE = 10, 4_000, 1_000, 0.95
 TEACHING: dict[str, Any] = {"until": 0.97, "steps": 12_000}
@@ -235,6 +240,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--task", action="append", choices=TASKS, help="only these; all if none")
     parser.add_argument("--arm", action="append", choices=ARMS, help="only these; all if none")
+    parser.add_argument("--pictures", type=Path, help="a folder for curves")
     parser.add_argument("--report", action="store_true", help="only tell what was run")
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -258,6 +264,8 @@ def main() -> None:
                             name, arm, seed, run["curve"][-1], f"{run['seconds']:.0f} s", flush=True
                         )
     report(kept(args.out))
+    if args.pictures is not None:
+        write_pictures(args.pictures, pictures(kept(args.out)))
 
 
 def kept(path: Path) -> list[dict[str, Any]]:
@@ -419,30 +427,58 @@ def taught_by(name: str, folder: Path) -> Path:
 
 def steps_to(run: dict[str, Any]) -> float:
     """Environment steps to 0.95 of the way from random actions to the teacher."""
-    goal = run["random"] + SHARE * (run["teacher"] - run["random"])
-    return next((steps for steps, value in run["curve"] if value >= goal), float("inf"))
+    return next((steps for steps, value in run["curve"] if share(run, value) >= SHARE), np.inf)
+
+
+def share(run: dict[str, Any], value: float) -> float:
+    """How much of the way from random actions to the teacher a return is."""
+    return float((value - run["random"]) / (run["teacher"] - run["random"]))
 
 
 def report(runs: list[dict[str, Any]]) -> None:
-    """A row for each task and arm: medians over seeds."""
-    table = Table("task", "arm", "seeds", "teacher", "taught", "steps to 0.95", "in the end")
+    """A row for each task and arm: medians over seeds, shares of the teacher's return."""
+    heads = ("task", "arm", "seeds", "steps to 0.95", "of each seed", "share in the end", "worst")
+    table = Table(*heads)
     for name in TASKS:
         for arm in ARMS:
             own = [run for run in runs if (run["task"], run["arm"]) == (name, arm)]
             if not own:
                 continue
-            steps = statistics.median_high([steps_to(run) for run in own])
-            taught = [run["taught"] for run in own if "taught" in run]
+            steps = [steps_to(run) for run in own]
+            shares = [share(run, run["curve"][-1][1]) for run in own]
             table.add_row(
                 name,
                 arm,
                 str(len(own)),
-                f"{statistics.median(run['teacher'] for run in own):.1f}",
-                f"{statistics.median(taught):.1f}" if taught else "",
-                f"{steps:,}" if steps < float("inf") else "not reached",
-                f"{statistics.median(run['curve'][-1][1] for run in own):.1f}",
+                _steps(statistics.median_high(steps)),
+                " ".join(map(_steps, steps)),
+                f"{statistics.median(shares):.3f}",
+                f"{min(shares):.3f}",
             )
-    Console(width=120).print(table)
+    Console(width=150).print(table)
+
+
+def _steps(count: float) -> str:
+    return f"{count:,}" if count < np.inf else "never"
+
+
+def pictures(runs: list[dict[str, Any]]) -> dict[str, str]:
+    """Shares of the teacher's return over environment steps, a picture a task."""
+    drawn = {}
+    for number, name in enumerate(TASKS):
+        ways = []
+        for arm in ("scratch", "grafted", "taught"):
+            own = [run for run in runs if (run["task"], run["arm"]) == (name, arm)]
+            curves = [
+                ([at for at, _ in run["curve"]], [max(0, share(run, v)) for _, v in run["curve"]])
+                for run in own
+            ]
+            if own:
+                ways.append((f"{arm} ({len(own)} seeds)", curves))
+        if ways:
+            chart = banded_curves(ways, 1.0, "the teacher", f"{name}: share of its return")
+            drawn[f"next-life-{number}"] = chart
+    return drawn
 
 
 if __name__ == "__main__":

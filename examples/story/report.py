@@ -46,10 +46,10 @@ def pictures(facts):
     }
 
 
-def write_pictures(folder, facts):
-    """Each picture as an SVG that needs nothing else."""
+def write_pictures(folder, drawn):
+    """Each picture, by name, as an SVG that needs nothing else."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, svg in pictures(facts).items():
+    for name, svg in drawn.items():
         alone = svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
         text = re.sub(r"(<svg [^>]*>)", lambda found: found[1] + STYLE, alone, count=1)
         (folder / f"{name}.svg").write_text(text + "\n", encoding="utf-8")

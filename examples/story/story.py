@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import rlconnect
 from field_cart import FieldCart
 from learning import SEES, WAYS, adapted, learnt
-from report import write_page, write_pictures
+from report import pictures, write_page, write_pictures
 from serving import served
 
 OLD = Path(__file__).parents[1] / "checkpoints" / "ppo-cartpole-ray-2.7"
@@ -151,7 +151,7 @@ def main():
     }  # fmt: skip
     page = write_page(out / "story.html", facts)
     if asked.write_docs:
-        write_pictures(asked.write_docs, facts)
+        write_pictures(asked.write_docs, pictures(facts))
     print(f"\n{seconds:.0f} s. Open {page} in a browser. Read on: docs/case-study.md")
 
 

@@ -24,8 +24,8 @@ from .layers import Places, grow_dense, grow_head, grow_images, grow_lstm
 from .outputs import Outputs
 
 LEARN_FROM: Final = (
-    "let a new network learn from what it does: Actor.rollout(env, record=DIR), then "
-    "BCConfig().offline_data(input_=DIR)."
+    "teach a new network what it does: rlconnect.teach(config, policy, env); in a terminal "
+    "rlconnect teach PATH --env ENV."
 )
 """What goes for any policy, in words."""
 
