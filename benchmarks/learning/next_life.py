@@ -474,7 +474,8 @@ def pictures(runs: list[dict[str, Any]]) -> dict[str, str]:
                 for run in own
             ]
             if own:
-                ways.append((f"{arm} ({len(own)} seeds)", curves))
+                seeds = "1 seed" if len(own) == 1 else f"{len(own)} seeds"
+                ways.append((f"{arm} ({seeds})", curves))
         if ways:
             chart = banded_curves(ways, 1.0, "the teacher", f"{name}: share of its return")
             drawn[f"next-life-{number}"] = chart

@@ -156,7 +156,7 @@ def teach(
             played += sum(map(len, lived))
             alike = agreement(lived)
             memory.add(lived)
-            drawn = memory.drawn(_ROUNDS * round_steps)
+            drawn = memory.drawn(min(_ROUNDS, epochs) * round_steps)
             rows = sum(map(len, drawn))
             result = learner.update(
                 episodes=drawn,
