@@ -2,7 +2,8 @@
 
 What lies in a trial's own folder counts, so that folders may be moved and copied: `params.json`,
 `result.json` or `progress.csv`, and checkpoints. A run's `experiment_state-*.json` adds how each
-trial ended; the paths in it are those of the machine that wrote it, and are not followed.
+trial ended and when checkpoints were saved, a pickle that is read as data; the paths in it are
+those of the machine that wrote it, and are not followed.
 """
 
 from __future__ import annotations
@@ -19,8 +20,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
-from ..core.errors import CheckpointError, CheckpointNotFoundError, ConfigError, LimitExceededError
+from ..core.data.damage import at
+from ..core.errors import (
+    CheckpointError,
+    CheckpointNotFoundError,
+    ConfigError,
+    LimitExceededError,
+    RlconnectError,
+)
 from ..core.vault.decode.load_limits import DEFAULT_LIMITS
+from ..core.vault.decoding import Decoding
 from ..core.vault.file_names import PLAIN_SETTINGS, RESULT_TABLE, RESULTS
 from ..core.vault.files.reading import read_json
 from .damaged import Damage
@@ -168,14 +177,20 @@ class Trial:
             for place, row in enumerate(self.results, 1)
             if isinstance(row.get("checkpoint_dir_name"), str)
         }
-        by_iteration = {_iteration(row, at): row for at, row in enumerate(self.results, 1)}
+        by_iteration = {_iteration(row, n): row for n, row in enumerate(self.results, 1)}
+        saved = self.told.get("saved")
+        for name, iteration in saved.items() if isinstance(saved, Mapping) else ():
+            if iteration in by_iteration:  # what the state says is right where results are not
+                named[name] = (iteration, by_iteration[iteration])
         found = []
-        for folder in _checkpoint_folders(self.path):
-            match = _NUMBERED.fullmatch(folder.name)
+        folders = _checkpoint_folders(self.path)
+        is_counted = any(_number_of(each) == 0 for each in folders)  # since Ray 2.7
+        for folder in folders:
+            number = _number_of(folder)
             if folder.name in named:
                 iteration, row = named[folder.name]
-            elif match is not None and not named and int(match[1]) in by_iteration:
-                iteration = int(match[1])
+            elif not (named or is_counted) and number in by_iteration:
+                iteration = number
                 row = by_iteration[iteration]
             else:
                 found.append(SavedCheckpoint(folder, None, None))
@@ -321,12 +336,40 @@ def _states(run: Path) -> dict[str, dict[str, Any]]:
             if isinstance(state.get(name), str):
                 last = re.split(r"[/\\]", state[name].rstrip("/\\"))[-1]
                 found[last] = {"status": state.get("status"), "trial_id": state.get("trial_id")}
+                found[last]["saved"] = (
+                    _saved(each[1]) if isinstance(each, list) and each[1:] else {}
+                )
     return found
+
+
+def _saved(text: Any) -> dict[str, int]:
+    """After which iteration each checkpoint was saved: a pickle in the state, read as data.
+
+    Since Ray 2.7 folders are numbered from 0, and results name them an iteration too early, or not.
+    """
+    try:
+        with at():
+            packed = json.loads(text)["checkpoint_manager"]["value"]
+            decoding = Decoding(Path("."), DEFAULT_LIMITS)
+            held = decoding.decode_bytes(bytes.fromhex(packed), "checkpoint_manager", "pickle")
+            return {
+                re.split(r"[/\\]", each.state["checkpoint"].state["path"].rstrip("/\\"))[-1]: int(
+                    each.state["metrics"]["training_iteration"]
+                )
+                for each in held.state["_checkpoint_results"]
+            }
+    except RlconnectError:
+        return {}
 
 
 def _checkpoint_folders(trial: Path) -> list[Path]:
     held = [each for each in trial.iterdir() if each.is_dir() and _NUMBERED.fullmatch(each.name)]
-    return sorted(held, key=lambda each: int(_NUMBERED.fullmatch(each.name)[1]))  # type: ignore[index]  # as above
+    return sorted(held, key=_number_of)
+
+
+def _number_of(folder: Path) -> int:
+    match = _NUMBERED.fullmatch(folder.name)
+    return int(match[1]) if match else -1
 
 
 def _json_in(file: Path) -> dict[str, Any] | None:

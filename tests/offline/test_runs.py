@@ -39,6 +39,65 @@ def write_trial(run, name, lr, values, *, named=True, done=True):
     return folder
 
 
+class Kept:
+    """What stands in a pickled state: an object with attributes."""
+
+    def __init__(self, **attributes):
+        vars(self).update(attributes)
+
+
+def state_of(name, checkpoints):
+    """What a run's state says of a trial: after which iteration which checkpoint was saved."""
+    saved = [
+        Kept(checkpoint=Kept(path=f"/old/{name}/{folder}"), metrics={"training_iteration": at})
+        for folder, at in checkpoints.items()
+    ]
+    manager = pickle.dumps(Kept(_checkpoint_results=saved)).hex()
+    told = {"checkpoint_manager": {"_type": "CLOUDPICKLE_FALLBACK", "value": manager}}
+    trial = {"trial_id": name, "status": "TERMINATED", "relative_logdir": f"/old/{name}"}
+    return {"trial_data": [[json.dumps(trial), json.dumps(told)]]}
+
+
+@pytest.mark.parametrize("named", [0, 1, None])
+def test_a_state_says_when_checkpoints_were_saved(tmp_path, named):
+    """Since Ray 2.7 folders are counted from 0, and results name them too early or not at all."""
+    trial = tmp_path / "run/t"
+    write_trial(tmp_path / "run", "t", 0.1, [1.0, 2.0, 3.0, 4.0], named=False)
+    rows = [json.loads(line) for line in (trial / "result.json").read_text().splitlines()]
+    for count, old in enumerate(("checkpoint_000002", "checkpoint_000004")):
+        (trial / old).rename(trial / f"new_{count}")
+        if named is not None:
+            rows[2 * count + named]["checkpoint_dir_name"] = f"checkpoint_{count:06d}"
+    for count in range(2):
+        (trial / f"new_{count}").rename(trial / f"checkpoint_{count:06d}")
+    (trial / "result.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    unsaid = open_runs(tmp_path / "run").trials[0].checkpoints(METRIC)
+    state = state_of("t", {"checkpoint_000000": 2, "checkpoint_000001": 4})
+    (tmp_path / "run/experiment_state-1.json").write_text(json.dumps(state))
+
+    run = open_runs(tmp_path / "run")
+
+    assert [each.value for each in run.trials[0].checkpoints(METRIC)] == [2.0, 4.0]
+    assert run.best_checkpoint.path.name == "checkpoint_000001"
+    if named is None:
+        assert [each.value for each in unsaid] == [None, None]
+
+
+@pytest.mark.parametrize("held", [Bomb(), [Bomb()], 7, Kept(_checkpoint_results=[Bomb(), 3])])
+def test_a_hostile_state_is_not_run(tmp_path, held):
+    """What its pickle names is not called; nothing is known of checkpoints then."""
+    write_trial(tmp_path / "run", "t", 0.1, [1.0, 2.0])
+    told = {"checkpoint_manager": {"value": pickle.dumps(held).hex()}}
+    trial = {"trial_id": "t", "status": "TERMINATED", "relative_logdir": "/old/t"}
+    state = {"trial_data": [[json.dumps(trial), json.dumps(told)]]}
+    (tmp_path / "run/experiment_state-1.json").write_text(json.dumps(state))
+
+    (trial,) = open_runs(tmp_path / "run").trials
+
+    assert trial.status == "TERMINATED"
+    assert [each.value for each in trial.checkpoints(METRIC)] == [2.0]
+
+
 @pytest.fixture
 def results(tmp_path):
     """A run of three trials, one broken off, with a state whose paths are of another machine."""
