@@ -23,6 +23,7 @@ NEEDS = {
     "howto/compile.md": "onnxruntime",
     "howto/export.md": "onnxruntime",
     "howto/film.md": "pygame",
+    "howto/mlflow.md": "mlflow.pyfunc",
     "howto/learn-from-samples.md": "pyarrow",
     "howto/optuna.md": "optuna",
 }  # of the extras

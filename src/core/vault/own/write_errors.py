@@ -12,7 +12,7 @@ from typing import Final
 
 from safetensors import SafetensorError
 
-from ...errors import CheckpointWriteError
+from ...errors import CheckpointError, CheckpointWriteError
 
 _HINTS: Final = {
     errno.ENOSPC: "free some space on that disk, or save elsewhere.",
@@ -34,7 +34,7 @@ def refusals(target: Path) -> Iterator[None]:
     """Turn what the disk says into one error of ours; what was at `target` is untouched."""
     try:
         yield
-    except CheckpointWriteError:
+    except CheckpointError:  # some are errors of files, too
         raise
     except (OSError, SafetensorError) as error:
         code = getattr(error, "errno", None) or _code_in(str(error))
