@@ -114,7 +114,7 @@ bench: $(STAMP)  ## one table and one chart of what we cost (RLC_RAY_PYTHON=a py
 
 docs: $(DOCS_STAMP)  ## build the documentation into site/, and look it over
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict $(ARGS)
-	@$(PY) -m pytest tests/docs/test_built.py
+	@$(PY) -m pytest tests/docs/test_built.py tests/docs/test_excerpts.py
 	@$(PY) -m tests.docs.contrast
 
 fuzz: $(STAMP)  ## attack every loader and setter of state for HOURS (default 1)

@@ -54,7 +54,11 @@ def page():
         "else is an option. `rlconnect` alone shows a tour, `rlconnect help COMMAND` what stands "
         "here. Nothing in a checkpoint is ever run.",
         "## Said alike everywhere",
-        _table("option", "", [(f"`{flag}`", what) for flag, what in _OPTIONS]),
+        _table(
+            "option",
+            "",
+            [(f"`{flag}`", re.sub("(--[a-z-]+)", r"`\1`", what)) for flag, what in _OPTIONS],
+        ),
         "## Exit codes",
         _table("code", "means", _CODES),
         "With `--json` a failure is a document, too. Ctrl-C ends with 130.",

@@ -81,7 +81,9 @@ def _statement(source, shown, node):
     if is_done:  # for what it does, not for what comes of it: to what it is called on or given
         calls = [e for e in ast.walk(node) if isinstance(e, ast.Call)]
         calls = [] if ast.unparse(node).startswith("print(") else calls
-        changed += [each for call in calls for each in (call.func, *call.args)]
+        changed += [call.func for call in calls]
+        given = [e for call in calls for e in (*call.args, *(word.value for word in call.keywords))]
+        changed += [e for each in given for e in getattr(each, "elts", [each])]
     changes = {_root(each) for each in changed} - {"print", ""} - own
     needs = {each.id for each in names if isinstance(each.ctx, ast.Load)} | changes
     needs |= _places(node)
@@ -126,14 +128,13 @@ def shown_in(found):
 
 def excerpt(page, found, last):
     """Statement `last` of a page with all that it needs; and what is then done with its result."""
-    taken = {last}
-    result = found[last].sets
-    if result and not found[last].shown:
-        later = range(last + 1, min(last + 4, len(found)))
-        asked = (
-            n for n in later if found[n].needs & result and isinstance(found[n].node, ast.Expr)
-        )
-        taken.update(list(asked)[:1])
+    taken, result = {last}, found[last].sets
+    for number in range(last + 1, min(last + 4, len(found))):  # until something is shown of it
+        if found[max(taken)].shown or not result or not found[number].needs & result:
+            continue
+        if isinstance(found[number].node, (ast.Expr, ast.Assign)):
+            taken.add(number)
+            result = found[number].sets
     needed = set().union(*(found[number].needs for number in taken))
     for number in range(max(taken), -1, -1):
         each = found[number]
@@ -197,6 +198,8 @@ def excerpts():
 
 def _key(home, name):
     """What a name stands for, whichever front it came by."""
+    if home.partition(".")[0] != "rlconnect":
+        return None
     try:
         value = getattr(import_module(home), name)
     except (ImportError, AttributeError):

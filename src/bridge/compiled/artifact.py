@@ -32,7 +32,7 @@ from ..exported.files import write_artifact
 from ..exported.opened import quiet
 from ..traced.plan import traced_plan
 from .flat_step import FlatStep, Port
-from .onnx_model import Runner, new_enough, onnx_model, onnx_runner
+from .onnx_model import Runner, expect_onnx, new_enough, onnx_model, onnx_runner
 
 Kind = Literal["onnx", "pt2"]
 OPSET: Final = 18
@@ -81,6 +81,8 @@ def export_actor(
             found=f"no tensor form: {', '.join(plan.missing)}",
             hint="declare them as adapter steps, such as Scale(0.5), or compile_actor(actor).",
         )
+    if kind == "onnx":
+        expect_onnx()
     step = FlatStep(plan)
     program = exported(step)
     data = _pt2(program) if kind == "pt2" else onnx_model(program, step, opset)

@@ -21,12 +21,11 @@ NEEDED_ONNXSCRIPT: Final = "0.6.2"
 Runner = Callable[[Sequence[Array]], list[Array]]
 
 
-def onnx_model(program: Any, step: FlatStep, opset: int) -> bytes:
-    """An exported program as an ONNX model.
+def expect_onnx() -> None:
+    """Hold what is installed to what writing a model takes, before anything is traced.
 
     Raises:
         MissingExtraError: ONNX's packages are not installed, or too old.
-        PieceError: torch gives no model.
     """
     try:
         import onnx  # noqa: F401
@@ -34,6 +33,14 @@ def onnx_model(program: Any, step: FlatStep, opset: int) -> bytes:
     except ImportError as error:
         raise _missing("onnx and onnxscript") from error
     new_enough("onnxscript", onnxscript.__version__, NEEDED_ONNXSCRIPT)
+
+
+def onnx_model(program: Any, step: FlatStep, opset: int) -> bytes:
+    """An exported program as an ONNX model.
+
+    Raises:
+        PieceError: torch gives no model.
+    """
     try:
         with quiet():
             exported = torch.onnx.export(
