@@ -1,20 +1,10 @@
 """The story as one page, and its pictures for the documentation."""
 
 import html
-import re
 from statistics import median
 
-from rlconnect.core.pages.charts import banded_curves, flow, interval_rows
+from rlconnect.core.pages.charts import alone, banded_curves, flow, interval_rows
 from rlconnect.core.pages.document import document, pill
-
-STYLE = """<style>text{font:11px system-ui,sans-serif;fill:#5b6675}.name{font-size:12.5px;
-font-weight:600;fill:#1c2330}.axis{stroke:#dfe4ea}.box{fill:none;stroke:#98a2ad;stroke-width:1.5}
-.arrow{fill:none;stroke:#5b6675;stroke-width:1.5}.pair{stroke:#3a6fb8;opacity:.8;stroke-width:5;
-stroke-linecap:round}.dot{fill:#3a6fb8}.track{fill:#98a2ad}.way{fill:none;stroke-width:2.2}
-.band{opacity:.16}.one{--way:#3a6fb8}.two{--way:#c8792f}.three{--way:#1f8a5b}.way{stroke:var(--way)}
-.band{fill:var(--way)}.label{fill:var(--way);font-weight:600}
-@media(prefers-color-scheme:dark){text{fill:#9aa6b4}.name{fill:#e7ebf0}.axis{stroke:#313a46}}
-</style>"""
 
 
 def pictures(facts):
@@ -50,9 +40,7 @@ def write_pictures(folder, drawn):
     """Each picture, by name, as an SVG that needs nothing else."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, svg in drawn.items():
-        alone = svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-        text = re.sub(r"(<svg [^>]*>)", lambda found: found[1] + STYLE, alone, count=1)
-        (folder / f"{name}.svg").write_text(text + "\n", encoding="utf-8")
+        (folder / f"{name}.svg").write_text(alone(svg) + "\n", encoding="utf-8")
 
 
 def table(heads, rows):

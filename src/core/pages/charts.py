@@ -232,18 +232,21 @@ def banded_curves(
     """
     left, top, width, height = 48, 30, 720, 260
     every = [value for _, runs in ways for _, values in runs for value in values]
-    high = max([mark, *every])
+    low, high = min(0.0, mark, *every), max([mark, *every])
     far = max(steps[-1] for _, runs in ways for steps, _ in runs)
 
+    def up(value: float) -> float:
+        return top + height * (1 - (value - low) / (high - low))
+
     def point(step: float, value: float) -> str:
-        return f"{left + width * step / far:.1f},{top + height * (1 - value / high):.1f}"
+        return f"{left + width * step / far:.1f},{up(value):.1f}"
 
     parts = []
     for share in (0.0, 0.5, 1.0):
-        y = top + height * (1 - share)
+        y, value = top + height * (1 - share), low + (high - low) * share
         parts.append(
             f'<line class="axis" x1="{left}" y1="{y}" x2="{left + width}" y2="{y}"/>'
-            f'<text class="tick" x="{left - 8}" y="{y + 4}" text-anchor="end">{high * share:.4g}'
+            f'<text class="tick" x="{left - 8}" y="{y + 4}" text-anchor="end">{value:.4g}'
             f'</text><text class="tick" x="{left + width * share}" y="{top + height + 20}" '
             f'text-anchor="{("start", "middle", "end")[round(2 * share)]}">{far * share:,.0f}'
             "</text>"
@@ -260,13 +263,31 @@ def banded_curves(
             f'<polyline class="way" points="{middle}"/>'
             f'<text class="label" x="{left + number * 180}" y="16">{escape(name)}</text></g>'
         )
-    y = top + height * (1 - mark / high)
+    y = up(mark)
     parts.append(
         f'<line class="arrow" stroke-dasharray="4 4" x1="{left}" y1="{y:.1f}" x2="{left + width}" '
         f'y2="{y:.1f}"/><text class="tick" x="{left + width}" y="16" text-anchor="end">'
         f"- - {escape(mark_name)}: {mark:.4g}</text>"
     )
     return _svg(left + width + 16, top + height + 28, label, "".join(parts))
+
+
+def alone(svg: str) -> str:
+    """A chart as a picture that needs no page around it."""
+    opened, _, rest = svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).partition(
+        ">"
+    )
+    return f"{opened}>{_ALONE}{rest}"
+
+
+_ALONE = """<style>text{font:11px system-ui,sans-serif;fill:#5b6675}.name{font-size:12.5px;
+font-weight:600;fill:#1c2330}.axis{stroke:#dfe4ea}.box{fill:none;stroke:#98a2ad;stroke-width:1.5}
+.arrow{fill:none;stroke:#5b6675;stroke-width:1.5}.pair{stroke:#3a6fb8;opacity:.8;stroke-width:5;
+stroke-linecap:round}.dot{fill:#3a6fb8}.track{fill:#98a2ad}.way{fill:none;stroke-width:2.2}
+.band{opacity:.16}.one{--way:#3a6fb8}.two{--way:#c8792f}.three{--way:#1f8a5b}.way{stroke:var(--way)}
+.band{fill:var(--way)}.label{fill:var(--way);font-weight:600}
+@media(prefers-color-scheme:dark){text{fill:#9aa6b4}.name{fill:#e7ebf0}.axis{stroke:#313a46}}
+</style>"""
 
 
 def _thinned(
