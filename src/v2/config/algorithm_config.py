@@ -180,6 +180,13 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
             size = self._train_batch_size_per_learner * max(self.num_learners, 1)
         return size
 
+    @property
+    def learner_resources(self) -> dict[str, float]:
+        """What each learner asks Ray for."""
+        gpus, cpus = self.num_gpus_per_learner, self.num_cpus_per_learner
+        cpus = (0 if gpus else 1) if cpus == "auto" else cpus
+        return {"CPU": cpus, "GPU": gpus, **self.custom_resources_per_learner}
+
     def get_rollout_fragment_length(self, worker_index: int = 0) -> int:
         """Give the steps each environment of an env runner makes per sample.
 

@@ -77,14 +77,9 @@ def algorithm_trainable(
             **own.custom_resources_per_env_runner,
         }
         beside = own.num_env_runners + own.evaluation_num_env_runners
-        learners, gpus = own.num_learners, own.num_gpus_per_learner
-        cpus = own.num_cpus_per_learner
-        each = (0 if gpus else 1) if cpus == "auto" else cpus  # processes beside the trial's own
-        main = {
-            "CPU": own.num_cpus_for_main_process + learners * each,
-            "GPU": max(1, learners) * gpus,
-        }
-        return [main, *[runner] * beside]
+        gpus = 0 if own.num_learners else own.num_gpus_per_learner
+        main = {"CPU": own.num_cpus_for_main_process, "GPU": gpus}
+        return [main, *[runner] * beside, *[own.learner_resources] * own.num_learners]
 
     return ray_trainable(algorithm_class.__name__, make, bundles)
 

@@ -8,6 +8,7 @@ tell how many there were.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -28,7 +29,9 @@ from .starting_weights import load_module, load_modules
 
 if TYPE_CHECKING:
     from ..config.algorithm_config import AlgorithmConfig
-    from .learner_processes import LearnerProcesses
+    from .learner_processes import Learners
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class LearnerGroup(Checkpointable):
     Args:
         config: The algorithm's settings; `config.num_learners` says how many learn beside.
         module_spec: What the modules are built from.
-        placement_group: Only None: learners run on this machine.
+        placement_group: Only None: Ray places learners by what each asks for.
 
     Raises:
         ConfigError: A placement group is given, or processes cannot be begun on this system.
@@ -59,33 +62,47 @@ class LearnerGroup(Checkpointable):
         self, *, config: AlgorithmConfig, module_spec: Any = None, placement_group: Any = None
     ) -> None:
         if placement_group is not None:
-            raise ConfigError("placement_group", expected="None: learners run on this machine")
+            raise ConfigError(
+                "placement_group", expected="None: Ray places learners by what settings say"
+            )
         self.config = config
         self._module_spec = module_spec
         self._learner: Learner = config.learner_class(config=config, module_spec=module_spec)
         self._learner.build()
-        self._others: LearnerProcesses | None = None
+        self._others: Learners | None = None
         self._is_behind = self._is_module_behind = False
         if config.num_learners:
             self._others = self._begun(config, module_spec)
 
-    def _begun(self, config: AlgorithmConfig, module_spec: Any) -> LearnerProcesses:
-        """Begin the other learners, equal to the one here."""
-        if sys.platform == "win32":
-            raise ConfigError(
-                "learners in other processes do not run on Windows",
-                expected="num_learners=0",
-                found=f"num_learners={config.num_learners}",
-            )
+    def _begun(self, config: AlgorithmConfig, module_spec: Any) -> Learners:
+        """Begin the other learners, equal to the one here: where Ray runs, its actors."""
         import torch
 
+        from .learner_actors import LearnerActors, has_room, ray_that_runs
         from .learner_processes import LearnerProcesses
         from .learner_worker import LearnerPlan
 
         count = config.num_learners
+        ray, asked = ray_that_runs(), config.learner_resources
+        if ray is not None and not has_room(ray, asked, count):
+            _log.warning(
+                "Ray has no room for %d learners with %s each: they are processes beside this one. "
+                "config.learners(num_cpus_per_learner=...) says what each asks for.",
+                count,
+                asked,
+            )
+            ray = None
+        if ray is None and sys.platform == "win32":
+            raise ConfigError(
+                "learners in other processes do not run on Windows without Ray",
+                expected="num_learners=0",
+                found=f"num_learners={count}",
+            )
         share = config.num_cpus_per_learner
-        threads = _processors() // count if share == "auto" else int(share)
-        has_own_device = config.num_gpus_per_learner >= 1 and torch.cuda.device_count() >= count
+        threads = int(asked["CPU"]) if ray is not None else _processors() // count
+        threads = threads if share == "auto" else int(share)
+        is_seen = ray is not None or torch.cuda.device_count() >= count
+        has_own_device = config.num_gpus_per_learner >= 1 and is_seen
 
         def plan(address: str) -> LearnerPlan:
             return LearnerPlan(
@@ -100,6 +117,8 @@ class LearnerGroup(Checkpointable):
                 threads=max(1, threads),
             )
 
+        if ray is not None:
+            return LearnerActors(plan, count, ray, asked)
         return LearnerProcesses(plan, count)
 
     @property
@@ -145,7 +164,7 @@ class LearnerGroup(Checkpointable):
 
     def _updated(
         self,
-        others: LearnerProcesses,
+        others: Learners,
         batch: Any = None,
         batches: Sequence[Any] | None = None,
         episodes: Sequence[Any] | None = None,

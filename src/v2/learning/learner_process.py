@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
-import socket
 import sys
 import threading
 import time
-import traceback
+from functools import partial
 from multiprocessing.connection import Connection
-from typing import Any, Final
+from typing import Final
 
 _EVERY: Final = 0.5
 """Seconds between two looks at whether the other process is there."""
@@ -29,27 +27,18 @@ def main(pipe: int, theirs: int, own: int, index: int, parent: int) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The other process decides what ends.
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    loopback = {name for _, name in socket.if_nameindex()} & {"lo", "lo0"}
-    if loopback:
-        os.environ.setdefault("GLOO_SOCKET_IFNAME", loopback.pop())
     from .learner_worker import LearnerWorker
     from .messages import SharedPages
 
     channel = Connection(pipe)
     incoming, outgoing = SharedPages(theirs), SharedPages(own)
     worker = LearnerWorker(index)
-    doing: dict[str, Any] = {"start": worker.start, "improve": worker.improve, "call": worker.call}
     while True:
         try:
             message = channel.recv_bytes()
         except (EOFError, OSError):
             break
-        try:
-            method, arguments = incoming.unpacked(message)
-            answer: tuple[bool, Any] = (True, doing[method](*arguments))
-            packed = outgoing.packed(answer)
-        except Exception as error:
-            packed = outgoing.packed((False, described(error)))
+        packed = worker.answer(partial(incoming.unpacked, message), outgoing.packed)
         try:
             channel.send_bytes(packed)
         except OSError:
@@ -57,26 +46,6 @@ def main(pipe: int, theirs: int, own: int, index: int, parent: int) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # Nobody waits for other learners to say goodbye.
-
-
-def described(error: Exception) -> dict[str, Any]:
-    """An error as what another process can tell of it, however it is made."""
-    import cloudpickle  # type: ignore[import-untyped]  # it has no types
-
-    from .peers import PeerLostError
-
-    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    try:
-        pickled: bytes | None = cloudpickle.dumps(error)
-        pickle.loads(pickled or b"")
-    except Exception:  # It does not pickle, or does not come back.
-        pickled = None
-    return {
-        "error": pickled,
-        "summary": f"{type(error).__name__}: {error}",
-        "text": text,
-        "is_of_another": isinstance(error, PeerLostError),
-    }
 
 
 def _end_with(parent: int) -> None:

@@ -1,7 +1,8 @@
-"""Learners in processes on this machine: begun, asked, watched and ended by this one."""
+"""Learners in processes of their own: begun, asked, watched and ended by this one."""
 
 from __future__ import annotations
 
+import abc
 import os
 import pickle
 import shutil
@@ -16,6 +17,8 @@ from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import wait
 from typing import Any, Final
+
+from typing_extensions import override
 
 from ...core.errors import RlconnectError
 from .messages import SharedPages
@@ -39,7 +42,7 @@ class LostLearnerError(LearnerError):
     """A learner's process is gone."""
 
 
-class LearnerProcesses:
+class Learners(abc.ABC):
     """Learners that learn together, each in a process of its own.
 
     They are asked all at once. After anything that goes wrong while they learn all are ended: their
@@ -51,17 +54,31 @@ class LearnerProcesses:
     """
 
     def __init__(self, plan: Callable[[str], Any], count: int) -> None:
-        folder = tempfile.mkdtemp(prefix="rlconnect_learners_")
-        self._workers: list[_Worker] = []
-        self._pages = SharedPages()
-        self._end = weakref.finalize(self, _end, self._workers, folder, os.getpid())
+        self._workers: list[Any] = []
+        self._end = weakref.finalize(self, *self._ending())
         self._why = "they were shut down"
         try:
-            self._workers.extend(_Worker(index, self._pages.file) for index in range(count))
-            self.ask("start", plan(f"file://{folder}/meeting"))
+            address = self._begin(count)
+            self.ask("start", plan(address))
         except BaseException:
             self.stop("they could not be started")
             raise
+
+    @abc.abstractmethod
+    def _ending(self) -> tuple[Any, ...]:
+        """What ends all workers, and its arguments."""
+
+    @abc.abstractmethod
+    def _begin(self, count: int) -> str:
+        """Make the workers; gives the address where they meet."""
+
+    @abc.abstractmethod
+    def _send(self, workers: Sequence[Any], thing: Any, is_lent: bool) -> None:
+        """Send workers a message."""
+
+    @abc.abstractmethod
+    def _ready(self, workers: Sequence[Any], timeout: float | None) -> Sequence[Any]:
+        """Wait for some that have answered, or ended."""
 
     def ask(self, method: str, *arguments: Any, is_lent: bool = False) -> list[Any]:
         """Have all learners do something; gives their answers.
@@ -78,17 +95,15 @@ class LearnerProcesses:
         return self._asked(self._workers[:1], method, arguments, False)[0]
 
     def _asked(
-        self, workers: Sequence[_Worker], method: str, arguments: Any, is_lent: bool
+        self, workers: Sequence[Any], method: str, arguments: Any, is_lent: bool
     ) -> list[Any]:
         if not self._end.alive:
             raise LearnerError(
                 "the learners have ended", found=self._why, hint=f"build anew; {_RESUME}"
             )
-        message = self._pages.packed((method, arguments), is_lent=is_lent)
         is_call = method == "call"
         try:
-            for worker in workers:
-                worker.send(message)
+            self._send(workers, (method, arguments), is_lent)
             answers, failed = self._answers(workers, is_call)
         except BaseException as error:
             self.stop(f"{type(error).__name__}: {error}")
@@ -100,18 +115,18 @@ class LearnerProcesses:
         return answers
 
     def _answers(
-        self, workers: Sequence[_Worker], is_patient: bool
-    ) -> tuple[list[Any], tuple[_Worker, Any] | None]:
+        self, workers: Sequence[Any], is_patient: bool
+    ) -> tuple[list[Any], tuple[Any, Any] | None]:
         """Wait for all, or for the first that fails; those that only miss it come last."""
         answers: dict[int, Any] = {}
-        failed: tuple[_Worker, Any] | None = None
-        waiting: dict[Any, _Worker] = {worker.pipe: worker for worker in workers}
-        missed: tuple[_Worker, Any] | None = None
+        failed: tuple[Any, Any] | None = None
+        missed: tuple[Any, Any] | None = None
+        waiting = [*workers]
         deadline = float("inf")
         while waiting and time.monotonic() < deadline:
-            for pipe in wait([*waiting], 0.2 if missed else None):
-                worker = waiting.pop(pipe)
-                is_fine, found = worker.answer(len(self._workers))
+            for worker in self._ready(waiting, 0.2 if missed else None):
+                waiting.remove(worker)
+                is_fine, found = self._answer(worker)
                 if is_fine:
                     answers[worker.index] = found
                 elif not found["is_of_another"]:
@@ -123,11 +138,54 @@ class LearnerProcesses:
         failed = failed or missed
         return [] if failed else [answers[worker.index] for worker in workers], failed
 
+    def _answer(self, worker: Any) -> tuple[bool, Any]:
+        """What a worker has answered.
+
+        Raises:
+            LostLearnerError: It has died.
+        """
+        found: tuple[bool, Any] | None = worker.received()
+        if found is None:
+            raise LostLearnerError(
+                f"{worker.name} of {len(self._workers)} has ended",
+                found=worker.ending(),
+                hint=_RESUME,
+                learner=worker.index,
+            )
+        return found
+
     def stop(self, why: str = "they were shut down") -> None:
         """End all processes."""
         if self._end.alive:
             self._why = why
             self._end()
+
+
+class LearnerProcesses(Learners):
+    """Learners in processes on this machine."""
+
+    @override
+    def _ending(self) -> tuple[Any, ...]:
+        self._folder = tempfile.mkdtemp(prefix="rlconnect_learners_")
+        self._pages = SharedPages()
+        return _end, self._workers, self._folder, os.getpid()
+
+    @override
+    def _begin(self, count: int) -> str:
+        self._workers.extend(_Worker(index, self._pages.file) for index in range(count))
+        return f"file://{self._folder}/meeting"
+
+    @override
+    def _send(self, workers: Sequence[_Worker], thing: Any, is_lent: bool) -> None:
+        message = self._pages.packed(thing, is_lent=is_lent)
+        for worker in workers:
+            with suppress(BrokenPipeError, ConnectionResetError):  # That it is gone, _answer tells.
+                worker.pipe.send_bytes(message)
+
+    @override
+    def _ready(self, workers: Sequence[_Worker], timeout: float | None) -> Sequence[_Worker]:
+        ready = wait([worker.pipe for worker in workers], timeout)
+        return [worker for worker in workers if worker.pipe in ready]
 
 
 class _Worker:
@@ -152,32 +210,24 @@ class _Worker:
     def name(self) -> str:
         return f"learner {self.index} (process {self.process.pid})"
 
-    def send(self, message: bytes) -> None:
-        """Ask for something; a process that is gone is told of by `answer`."""
-        with suppress(BrokenPipeError, ConnectionResetError):
-            self.pipe.send_bytes(message)
-
-    def answer(self, count: int) -> tuple[bool, Any]:
-        """What it answers.
-
-        Raises:
-            LostLearnerError: It has died.
-        """
+    def received(self) -> Any:
+        """What it has answered; None where it has ended."""
         try:
-            found: tuple[bool, Any] = self._incoming.unpacked(self.pipe.recv_bytes())
-        except (EOFError, OSError) as error:
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(_GRACE)
-            raise LostLearnerError(
-                f"{self.name} of {count} has ended",
-                found=_ending(self.process.returncode),
-                hint=_RESUME,
-                learner=self.index,
-            ) from error
-        return found
+            return self._incoming.unpacked(self.pipe.recv_bytes())
+        except (EOFError, OSError):
+            return None
+
+    def ending(self) -> str:
+        """How it has ended."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_GRACE)
+        code = self.process.returncode
+        if code is None or code >= 0:
+            return f"exit code {code}"
+        return f"{signal.Signals(-code).name}; where nobody has killed it, memory may have run out"
 
 
-def _raise(worker: _Worker, found: dict[str, Any]) -> None:
+def _raise(worker: Any, found: dict[str, Any]) -> None:
     """Raise what a learner raised, as it is, and say whose it is."""
     told = LearnerError(f"{worker.name} failed", found=found["text"], learner=worker.index)
     if found["error"] is None:
@@ -191,12 +241,6 @@ def _raise(worker: _Worker, found: dict[str, Any]) -> None:
     elif hasattr(error, "add_note"):  # Python 3.11
         error.add_note(f"raised in {worker.name}")
     raise error from told
-
-
-def _ending(code: int | None) -> str:
-    if code is None or code >= 0:
-        return f"exit code {code}"
-    return f"{signal.Signals(-code).name}; where nobody has killed it, memory may have run out"
 
 
 def _end(workers: list[_Worker], folder: str, owner: int) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import socket
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from .peers import Peers
+from .peers import PeerLostError, Peers
 from .train_batch import TrainBatch, from_given
 
 
@@ -50,10 +54,29 @@ class LearnerWorker:
         self._index = index
         self._learner: Any = None
 
+    def answer(self, read: Callable[[], Any], packed: Callable[[Any], Any]) -> Any:
+        """Do what a message asks for; gives a message with what came of it, or the error.
+
+        Args:
+            read: Gives the name of a method of this class, and arguments.
+            packed: Makes the message.
+        """
+        doing: dict[str, Any] = {"start": self.start, "improve": self.improve, "call": self.call}
+        try:
+            method, arguments = read()
+            return packed((True, doing[method](*arguments)))
+        except Exception as error:
+            return packed((False, described(error)))
+
     def start(self, plan: LearnerPlan) -> None:
         """Build the learner, and wait for the others."""
+        loopback = {name for _, name in socket.if_nameindex()} & {"lo", "lo0"}
+        if loopback and plan.address.startswith(("file:", "tcp://127.")):
+            os.environ.setdefault("GLOO_SOCKET_IFNAME", loopback.pop())
         torch.set_num_threads(plan.threads)
-        plan.config.local_gpu_idx = self._index if plan.has_own_device else 0
+        # Ray shows each of its processes the devices that are its own, this machine shows all.
+        devices = torch.cuda.device_count() if plan.has_own_device else 1
+        plan.config.local_gpu_idx = self._index % max(devices, 1)
         learner = plan.learner_class(config=plan.config, module_spec=plan.module_spec)
         learner.build()
         learner.set_state(plan.state)
@@ -91,3 +114,21 @@ class LearnerWorker:
     def call(self, func: Callable[..., Any], kwargs: Mapping[str, Any]) -> Any:
         """Call a function with the learner."""
         return func(self._learner, **kwargs)
+
+
+def described(error: Exception) -> dict[str, Any]:
+    """An error as what another process can tell of it, however it is made."""
+    import cloudpickle  # type: ignore[import-untyped]  # it has no types
+
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    try:
+        pickled: bytes | None = cloudpickle.dumps(error)
+        pickle.loads(pickled or b"")
+    except Exception:  # It does not pickle, or does not come back.
+        pickled = None
+    return {
+        "error": pickled,
+        "summary": f"{type(error).__name__}: {error}",
+        "text": text,
+        "is_of_another": isinstance(error, PeerLostError),
+    }

@@ -11,6 +11,7 @@ import mmap
 import os
 import pickle
 import tempfile
+from collections.abc import Iterable
 from typing import Any, Final
 
 import torch
@@ -50,10 +51,7 @@ class SharedPages:
         Returns:
             What to send.
         """
-        buffers: list[pickle.PickleBuffer] = []
-        body = io.BytesIO()
-        _Pickler(body, protocol=5, buffer_callback=buffers.append).dump(thing)
-        pieces = [buffer.raw() for buffer in buffers]
+        body, pieces = flattened(thing)
         spans, end = [], 0
         for piece in pieces:
             spans.append((end, end + piece.nbytes))
@@ -66,7 +64,7 @@ class SharedPages:
             with memoryview(self._map) as memory:
                 for (start, stop), piece in zip(spans, pieces, strict=True):
                     memory[start:stop] = piece
-        return pickle.dumps((len(self._map or b""), spans, is_lent, body.getvalue()))
+        return pickle.dumps((len(self._map or b""), spans, is_lent, body))
 
     def unpacked(self, message: bytes) -> Any:
         """What somebody has sent."""
@@ -75,7 +73,30 @@ class SharedPages:
             self._map = mmap.mmap(self.file, size)
         memory = memoryview(self._map or b"")
         pieces = [memory[start:stop] for start, stop in spans]
-        return pickle.loads(body, buffers=pieces if is_lent else [*map(bytearray, pieces)])
+        return restored(body, pieces, is_lent=is_lent)
+
+
+def flattened(thing: Any) -> tuple[bytes, list[memoryview]]:
+    """A thing as bytes, and what is large in it where it lies.
+
+    Args:
+        thing: Anything that cloudpickle takes.
+    """
+    buffers: list[pickle.PickleBuffer] = []
+    body = io.BytesIO()
+    _Pickler(body, protocol=5, buffer_callback=buffers.append).dump(thing)
+    return body.getvalue(), [buffer.raw() for buffer in buffers]
+
+
+def restored(body: bytes, pieces: Iterable[Any], *, is_lent: bool = False) -> Any:
+    """What `flattened` was given.
+
+    Args:
+        body: Its bytes.
+        pieces: What was large in it.
+        is_lent: Whether it may look at these where they are; else they are copied.
+    """
+    return pickle.loads(body, buffers=pieces if is_lent else [*map(bytearray, pieces)])
 
 
 class _Pickler(Pickler):  # type: ignore[misc]  # as above

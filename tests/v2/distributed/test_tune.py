@@ -114,4 +114,4 @@ def test_a_trial_asks_for_its_runners():
     assert asked.bundles == [{"CPU": 1.0}, {"CPU": 0.5}, {"CPU": 0.5}]
     own.learners(num_learners=2)
     asked = PPO.as_trainable(own).default_resource_request({"num_env_runners": 0})
-    assert asked.bundles == [{"CPU": 3.0}, {"CPU": 0.5}]
+    assert asked.bundles == [{"CPU": 1.0}, {"CPU": 0.5}, {"CPU": 1.0}, {"CPU": 1.0}]

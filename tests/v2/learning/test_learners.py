@@ -2,7 +2,10 @@
 
 import os
 import signal
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -53,6 +56,15 @@ class Failing(PPOTorchLearner):
                 os.kill(os.getpid(), signal.SIGKILL)
             return loss * float("nan")
         return loss
+
+
+class Ending(PPOTorchLearner):
+    """Sends a signal to the process that has begun it, in the middle of an update."""
+
+    def compute_loss_for_module(self, **given):
+        if self.distributed and self._peers.index == 1:
+            os.kill(os.getppid(), self.config.learner_config_dict["signal"])
+        return super().compute_loss_for_module(**given)
 
 
 def group_of(count, cls=PPOTorchLearner, *, model=MLP, **settings):
@@ -172,6 +184,26 @@ def test_a_learner_that_fails_ends_all(fails):
     assert distance(before, weights_of(group)) == 0.0
     with pytest.raises(LearnerError, match="have ended"):
         group.update(episodes=[episode(8)])
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+def test_none_outlives_the_process_that_has_begun_it(ending):
+    """Ctrl-C and a kill, in the middle of an update: its output ends, which learners hold, too."""
+    code = f"""
+import os
+from tests.v2.learning.test_learners import Ending, STEPS, episode, group_of
+group = group_of(2, Ending, learner_config_dict={{"signal": {int(ending)}}})
+print(*(each.get() for each in group.foreach_learner(lambda learner: os.getpid())), flush=True)
+group.update(episodes=[episode(8)], timesteps=STEPS)
+"""
+    root = Path(__file__).parents[3]
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False
+    )
+
+    # It was waited for until nobody could write there any more.
+    assert ended.returncode == -ending
+    assert len(ended.stdout.split()) == 2
 
 
 def test_a_learner_that_cannot_be_built_is_told():
