@@ -190,7 +190,8 @@ def test_a_learner_that_fails_ends_all(fails):
 def test_none_outlives_the_process_that_has_begun_it(ending):
     """Ctrl-C and a kill, in the middle of an update: its output ends, which learners hold, too."""
     code = f"""
-import os
+import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # It may be ignored around the tests.
 from tests.v2.learning.test_learners import Ending, STEPS, episode, group_of
 group = group_of(2, Ending, learner_config_dict={{"signal": {int(ending)}}})
 print(*(each.get() for each in group.foreach_learner(lambda learner: os.getpid())), flush=True)
