@@ -215,13 +215,15 @@ def test_several_agents(tmp_path, capsys):
     assert main(shlex.split(best)[1:]) == 0
 
 
-def test_going_on_in_another_environment(capsys):
-    """Refused by its spaces."""
+def test_going_on_in_another_environment(tmp_path, capsys):
+    """Refused by its spaces, and the run is as it was."""
     trained("--algo", "PPO", "--env", "mine.py:Mine", *SMALL, "--stop", "steps=1", "--out", "a")
     capsys.readouterr()
+    before = (tmp_path / "a/run.toml").read_text()
 
-    assert trained("--resume", "a", "--env", "mine.py:Other", "--stop", "iterations=9") == 2
+    assert trained("--resume", "a", "--env", "mine.py:Other", "--set", "lr=1e-3") == 2
     assert "another observation space" in capsys.readouterr().err
+    assert (tmp_path / "a/run.toml").read_text() == before
 
 
 @pytest.mark.parametrize("name", ["policies/ppo_cartpole", "algorithm"])

@@ -152,6 +152,7 @@ class TrainingRun:
             if self._film is not None:
                 algorithm.film_evaluations(self._film)
             self._check_spaces(algorithm)
+            self._put_beside()  # What is refused leaves the run as it was.
             self._restore(algorithm)
             why = self.reached(self.last_result)
             if why or self._is_ending:
@@ -168,6 +169,8 @@ class TrainingRun:
     def _make_folder(self) -> None:
         with refusals(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
+
+    def _put_beside(self) -> None:
         for name, text in self._beside.items():
             with replaced_file(self.folder / name) as staged:
                 staged.write_text(text, encoding="utf-8")
