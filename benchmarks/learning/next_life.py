@@ -343,7 +343,7 @@ def going_on(task: Task, seed: int, start: Any, done: int, teacher: Any = None) 
     else:
         config = PPOConfig().from_migrated(start).env_runners(num_envs_per_env_runner=8)
     if teacher is not None:
-        config.training(teacher=teacher, teacher_coeff=[[0, 1.0], [20_000, 0.0]])
+        config.training(teacher=teacher, teacher_coeff=[[0, 1.0], [20_000, 0.2]])
     return _set(config, task, seed, done, CAREFUL)
 
 
