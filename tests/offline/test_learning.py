@@ -103,7 +103,7 @@ def test_an_expert_that_ray_recorded_is_reached(kind, written_by):
         .training(train_batch_size_per_learner=200, lr=5e-3)
         .rl_module(model_config={"fcnet_hiddens": [32, 32]})
         .offline_data(
-            input_=[str(GOLDEN / written_by / "expert/data")], dataset_num_iters_per_learner=500
+            input_=[str(GOLDEN / written_by / "expert/data")], dataset_num_iters_per_learner=1000
         )
         .evaluation(evaluation_duration=3, evaluation_config={"explore": False})
         .debugging(seed=0)
