@@ -10,7 +10,7 @@ import csv
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -177,8 +177,9 @@ class UnifiedLogger(Logger):
 
     @override
     def close(self) -> None:
-        for each in self._loggers:
-            each.close()
+        with ExitStack() as closing:  # all of them, though one may fail
+            for each in self._loggers:
+                closing.callback(each.close)
 
 
 def step_of(result: Mapping[str, Any]) -> int:

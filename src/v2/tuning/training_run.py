@@ -162,7 +162,8 @@ class TrainingRun:
             try:
                 return self._train(algorithm, logger, on_result)
             finally:
-                logger.close()
+                with refusals(self.folder):
+                    logger.close()
         finally:
             algorithm.stop()
 

@@ -186,6 +186,20 @@ def test_a_full_disk(tmp_path, monkeypatch, what):
     assert curves(folder) == curves(tmp_path / "whole")
 
 
+def test_a_disk_that_is_full_when_files_are_closed(tmp_path, monkeypatch):
+    """What stood in a buffer does not fit: told with the folder, as anywhere else."""
+
+    def refuse(self):
+        self._file.close()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(loggers.JsonLogger, "close", refuse)
+
+    with pytest.raises(CheckpointWriteError, match="no space left") as caught:
+        run_in(tmp_path / "full", 1).go()
+    assert "full" in str(caught.value)
+
+
 class Breaking(gym.Wrapper):
     """CartPole whose rewards are no numbers from some step on."""
 
