@@ -82,7 +82,7 @@ def train(
     video: Annotated[
         str | None,
         typer.Option(
-            "--video", metavar="gif|mp4", help="Film an episode of each evaluation (extra video)."
+            "--videos", metavar="gif|mp4", help="Film an episode of each evaluation (extra video)."
         ),
     ] = None,
     out: Annotated[
