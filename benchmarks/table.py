@@ -84,7 +84,7 @@ def all_measured(rounds, only, ray_python):
     machine = {**contest.machine(), "processor": processor()}
     if ray_python:
         line = [ray_python, "-c", "from importlib.metadata import version; print(version('ray'))"]
-        machine["ray"] = subprocess.run(line, capture_output=True, text=True).stdout.strip()
+        machine["ray"] = subprocess.run(line, capture_output=True, encoding="utf-8").stdout.strip()
     return {"date": date.today().isoformat(), "machine": machine, "rounds": rounds, "rows": rows}
 
 
