@@ -214,6 +214,7 @@ def kickstart(
         ConfigError: The config is of another algorithm.
 
     Example:
+        >>> from gymnasium.spaces import Box, Discrete
         >>> from rlconnect.legacy import Policy
         >>> from rlconnect.v2 import PPOConfig
         >>> old = Policy(Box(-1, 1, (4,)), Discrete(2), {"seed": 0})
