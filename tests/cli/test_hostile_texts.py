@@ -204,7 +204,7 @@ def test_migration_history_shows_anything(text, name):
     entry = {"date": text, "command": name, "versions": {name: text}, "applied": [text]}
     plan = SimpleNamespace(steps=[], origin={"path": text, "checksum": name}, history=[entry])
 
-    check(printed(*history_lines(plan), *undone_lines([text, name], text)))
+    check(printed(*history_lines(plan), *undone_lines([text, name], text, dry_run=False)))
 
 
 @settings(max_examples=30, phases=[Phase.explicit, Phase.generate])
