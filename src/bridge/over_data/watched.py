@@ -163,11 +163,24 @@ class Watching:
         watcher = None
         for group in groups_of(held):
             if watcher is None:
+                _check_actions(group.actions, policy_spaces(self.native)[1])
                 is_seen = is_behind_connectors(self.native, group.observations, self.form)
                 manner = Manner(is_seen, self.is_normalized, self.is_greedy, draws)
                 watcher = watcher_of(self.native, manner)
                 space = None if manner.is_seen else policy_spaces(self.native)[0]
             yield group, answers_to(watcher, in_space(group, space))
+
+
+def _check_actions(actions: Nest, space: Space[Any]) -> None:
+    """Expect as many numbers an action as the policy gives; others would be stretched to fit."""
+    recorded, known = nest.flatten(actions), nest.flatten(zero_of(space))
+    if len(recorded) == len(known) == 1 and recorded[0][:1].size != np.size(known[0]):
+        raise SpaceError(
+            "recorded actions are not of the policy's space",
+            expected=str(space),
+            found=f"{recorded[0].shape[1:]} an action",
+            hint="the data is of another environment; adapt the policy to that one.",
+        )
 
 
 def is_behind_connectors(native: Native, observations: Nest, form: Form = "auto") -> bool:

@@ -162,6 +162,20 @@ def test_data_of_another_environment_is_refused(data):
         evaluate(policy_of(1, Box(-1, 1, (5,), np.float32)), open_dataset(data))
 
 
+@pytest.mark.parametrize("method", ["is", "dm"])
+def test_actions_of_another_environment_are_refused(tmp_path, method):
+    """Two numbers an action are no action of a policy that gives one."""
+    rows = {"obs": [[0.0] * 3] * 2, "new_obs": [[0.0] * 3] * 2, "rewards": [1.0, 1.0]}
+    rows |= {"actions": [[0.1, 0.2]] * 2, "action_prob": [0.5] * 2, "dones": [False, True]}
+    (tmp_path / "output.json").write_text(json.dumps({"type": "SampleBatch", **rows}))
+    policy = Policy(SEEN, Box(-1, 1, (1,)), {"seed": 0})
+    create_connectors_for_policy(policy, policy.config)
+
+    with pytest.raises(SpaceError, match="recorded actions") as caught:
+        evaluate(policy, open_dataset(tmp_path), method=method)
+    assert "(2,)" in caught.value.found
+
+
 def test_a_report_tells_all_of_it(tmp_path, data):
     """The page, and the same as data; names from outside are text there."""
     found = appraise(policy_of(1), data, against=policy_of(2), name="<b>mine</b>")
