@@ -15,14 +15,6 @@ ray = pytest.importorskip("ray")
 from rlconnect.v2.distributed.runner_actors import LostRunnersError  # noqa: E402
 
 
-@pytest.fixture(scope="module", autouse=True)
-def cluster():
-    """Ray Core on this machine, for all tests of this file."""
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    yield
-    ray.shutdown()
-
-
 def config(**env_runners):
     """PPO on CartPole, 100 steps a runner and sample."""
     return (
@@ -114,13 +106,14 @@ def test_a_runner_killed_in_a_sample_is_replaced(tmp_path):
         .build_algo()
     )
     learnt = []
-    update = algo.learner_group.update
+    learner = algo.learner_group.counting_learner
+    update = learner.update
 
     def watching(**given):
         learnt.append(sum(map(len, given["episodes"])))
         return update(**given)
 
-    algo.learner_group.update = watching
+    learner.update = watching
     results = [algo.train() for _ in range(3)]
     assert (tmp_path / "killed").exists()
     assert Keeping.replaced == (1,)

@@ -14,14 +14,6 @@ ray = pytest.importorskip("ray")
 RETURN = "env_runners/episode_return_mean"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def cluster():
-    """Ray Core on this machine, for all tests of this file."""
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    yield
-    ray.shutdown()
-
-
 class Deadly(RLlibCallback):
     """Kills the process of one trial in its third iteration, once."""
 
