@@ -119,11 +119,11 @@ class Dataset:
         damage = Damage()
         if self._beside is not None:
             files = self._beside.found
-            told = (
+            message = (
                 f"data of another kind, not read beside {self.format}: {self._beside.format}, "
                 f"{len(files)} files; open it by itself"
             )
-            damage.note(files[0].name, None, UnknownFormatError(told))
+            damage.note(files[0].name, None, UnknownFormatError(message))
         return damage
 
     @property
@@ -174,20 +174,20 @@ class Dataset:
             policy: Whose agents, where episodes have several policies.
             keep: Whether to keep them for the next such call, if the files are still the same.
         """
-        kept = self._kept if keep else None
-        again = None if kept is None else kept.again(policy)
+        store = self._kept if keep else None
+        again = None if store is None else store.again(policy)
         if again is not None:
-            found, damage = again
-            yield from found
+            parts, damage = again
+            yield from parts
         else:
             damage, reader = self._damage(), self.reader
-            held: Iterable[Episode | Recording | Recordings] = (
+            episodes: Iterable[Episode | Recording | Recordings] = (
                 reader.recordings(damage)
                 if isinstance(reader, RecordingReader)
                 else reader.episodes(damage)
             )
-            read = recordings(held, policy)
-            yield from read if kept is None else kept.kept(policy, read, damage)
+            read = recordings(episodes, policy)
+            yield from read if store is None else store.kept(policy, read, damage)
         damage.warn()
 
     def steps(self, size: int) -> Iterator[dict[str, Any]]:
@@ -260,8 +260,8 @@ class Dataset:
         """
         from . import through
 
-        made: Dataset = through(self, policy, **options)
-        return made
+        dataset: Dataset = through(self, policy, **options)
+        return dataset
 
     def sample_batches(self, size: int = 1) -> Iterator[SampleBatch | MultiAgentBatch]:
         """All rows in the order of the files, as batches of the old stack.
@@ -274,19 +274,19 @@ class Dataset:
             DamagedDataWarning: Something could not be read; told at the end.
         """
         damage = self._damage()
-        held: list[Any] = []
+        batches: list[Any] = []
         steps = 0
         for batch in self.reader.batches(damage):
-            if held and _columns(batch) != _columns(held[0]):
-                yield concat_samples(held)
-                held, steps = [], 0
-            held.append(batch)
+            if batches and _columns(batch) != _columns(batches[0]):
+                yield concat_samples(batches)
+                batches, steps = [], 0
+            batches.append(batch)
             steps += batch.count
             if steps >= size:
-                yield held[0] if len(held) == 1 else concat_samples(held)
-                held, steps = [], 0
-        if held:
-            yield concat_samples(held)
+                yield batches[0] if len(batches) == 1 else concat_samples(batches)
+                batches, steps = [], 0
+        if batches:
+            yield concat_samples(batches)
         damage.warn()
 
 
@@ -314,15 +314,15 @@ def open_dataset(
     """
     bounds = limits or DATA_LIMITS
     with ExitStack() as copies:
-        found = places(path, bounds, copies)
-        reader = _reader(found, bounds, columns or {})
+        files = places(path, bounds, copies)
+        reader = _reader(files, bounds, columns or {})
         read = frozenset(reader.found)
-        rest = [place for place in found if place not in read]
+        rest = [place for place in files if place not in read]
         beside = _reader_of(rest, bounds, columns or {}) if rest else None
         return Dataset(reader, copies.pop_all(), keeps=True, beside=beside)
 
 
-def _reader_of(found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Reader | None:
+def _reader_of(files: list[Place], limits: Limits, columns: Mapping[str, str]) -> Reader | None:
     """What reads the kind of data that is among the files, if there is one."""
     from .readers.array_reader import ArrayReader
     from .readers.episode_reader import EpisodeReader
@@ -335,19 +335,19 @@ def _reader_of(found: list[Place], limits: Limits, columns: Mapping[str, str]) -
         OwnReader, ArrayReader, MinariReader, OldReader, EpisodeReader, RowReader
     )  # fmt: skip
     for kind in kinds:
-        reader = kind.of(found, limits, columns)
+        reader = kind.of(files, limits, columns)
         if reader is not None:
             return reader
     return None
 
 
-def _reader(found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Reader:
-    reader = _reader_of(found, limits, columns)
+def _reader(files: list[Place], limits: Limits, columns: Mapping[str, str]) -> Reader:
+    reader = _reader_of(files, limits, columns)
     if reader is not None:
         return reader
-    first = found[0].name
+    first = files[0].name
     raise UnknownFormatError(
-        f"{first} and {len(found) - 1} other files hold no recorded data we know",
+        f"{first} and {len(files) - 1} other files hold no recorded data we know",
         expected="JSON lines or Parquet files of batches, steps or episodes, as RLlib writes",
         hint="open the file itself to see what it holds; columns by other names are told by "
         "open_dataset(path, columns={'obs': 'their name', ...}).",

@@ -23,20 +23,20 @@ def batch_of_episode(episode: SingleAgentEpisode, number: int) -> SampleBatch:
         number: Its `eps_id`, where its own id is no number.
     """
     steps = len(episode)
-    seen = episode.get_observations(slice(0, steps + 1))
+    obs = episode.get_observations(slice(0, steps + 1))
     ends = np.zeros((2, steps), bool)
     ends[:, -1:] = [[episode.is_terminated], [episode.is_truncated]]
-    own = str(episode.id_)
+    id_ = str(episode.id_)
     return SampleBatch(
         {
-            "obs": nest.taken(seen, slice(0, steps)),
-            "new_obs": nest.taken(seen, slice(1, None)),
+            "obs": nest.taken(obs, slice(0, steps)),
+            "new_obs": nest.taken(obs, slice(1, None)),
             "actions": episode.get_actions(slice(0, steps)),
             "rewards": np.asarray(episode.get_rewards(slice(0, steps))),
             "terminateds": ends[0],
             "truncateds": ends[1],
             "infos": list(episode.get_infos(slice(0, steps))),
-            "eps_id": np.full(steps, int(own) if is_number(own) else number),
+            "eps_id": np.full(steps, int(id_) if is_number(id_) else number),
             "agent_index": np.zeros(steps, np.int64),
             "t": np.arange(steps, dtype=np.int64) + episode.t_started,
             **{
@@ -61,15 +61,15 @@ def batch_of(
     """
     if isinstance(episode, SingleAgentEpisode):
         return of_one(episode, number)
-    whole = str(episode.id_)
-    number = int(whole) if is_number(whole) else number
+    id_ = str(episode.id_)
+    number = int(id_) if is_number(id_) else number
     by_policy: dict[str, list[SampleBatch]] = {}
-    for place, (agent, own) in enumerate(episode.agent_episodes.items()):
-        if len(own):
-            batch = of_one(own, number)
-            batch["eps_id"] = np.full(len(own), number)
-            batch["agent_index"] = np.full(len(own), place)
-            batch["t"] = _ends(episode, agent, len(own))
+    for place, (agent, agent_episode) in enumerate(episode.agent_episodes.items()):
+        if len(agent_episode):
+            batch = of_one(agent_episode, number)
+            batch["eps_id"] = np.full(len(agent_episode), number)
+            batch["agent_index"] = np.full(len(agent_episode), place)
+            batch["t"] = _ends(episode, agent, len(agent_episode))
             by_policy.setdefault(str(episode.module_for(agent)), []).append(batch)
     joined = {}
     for policy, batches in by_policy.items():
@@ -82,9 +82,17 @@ def batch_of(
 
 def _ends(episode: MultiAgentEpisode, agent: Any, steps: int) -> Array:
     """The step of the environment before each of an agent's next observations."""
-    held = episode.env_t_to_agent_t[agent]
-    seen = [at for at, own in enumerate([*held.data][held.lookback :]) if not isinstance(own, str)]
-    ends = np.array(seen[1:], np.int64) - 1 if len(seen) == steps + 1 else np.arange(steps)
+    env_times = episode.env_t_to_agent_t[agent]
+    agent_times = [
+        at
+        for at, agent_time in enumerate([*env_times.data][env_times.lookback :])
+        if not isinstance(agent_time, str)
+    ]
+    ends = (
+        np.array(agent_times[1:], np.int64) - 1
+        if len(agent_times) == steps + 1
+        else np.arange(steps)
+    )
     return ends + episode.env_t_started
 
 

@@ -45,14 +45,14 @@ class Estimate:
     doubts: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, behavior: Array, found: Judged, doubts: tuple[str, ...] = ()) -> Estimate:
+    def of(cls, behavior: Array, judgement: Judged, doubts: tuple[str, ...] = ()) -> Estimate:
         """The estimate that a value for each episode amounts to."""
         return cls(
             float(behavior.mean()),
             float(behavior.std()),
-            float(found.values.mean()),
-            float(found.values.std()),
-            found.influence,
+            float(judgement.values.mean()),
+            float(judgement.values.std()),
+            judgement.influence,
             doubts,
         )
 

@@ -47,8 +47,8 @@ class Steps:
     @cached_property
     def starts(self) -> Array:
         """The place of each episode's first step."""
-        found: Array = np.cumsum(self.lengths) - self.lengths
-        return found
+        starts: Array = np.cumsum(self.lengths) - self.lengths
+        return starts
 
     @cached_property
     def ends(self) -> Array:
@@ -58,8 +58,8 @@ class Steps:
     @cached_property
     def times(self) -> Array:
         """How many steps of its episode come before each."""
-        found: Array = np.arange(len(self.rewards)) - np.repeat(self.starts, self.lengths)
-        return found
+        times: Array = np.arange(len(self.rewards)) - np.repeat(self.starts, self.lengths)
+        return times
 
     @cached_property
     def by_time(self) -> list[Array]:
@@ -69,15 +69,15 @@ class Steps:
     @cached_property
     def weights(self) -> Array:
         """By step, how much likelier all that led there is under the policy."""
-        made: Array = np.array(self.ratios, np.float64)
+        weights: Array = np.array(self.ratios, np.float64)
         for places in self.by_time[1:]:
-            made[places] *= made[places - 1]
-        return made
+            weights[places] *= weights[places - 1]
+        return weights
 
     def total(self, column: Array) -> Array:
         """The sum of a column over each episode."""
-        found: Array = np.add.reduceat(column, self.starts)
-        return found
+        sums: Array = np.add.reduceat(column, self.starts)
+        return sums
 
     def discounts(self, gamma: float) -> Array:
         """The worth of a reward at each step."""
@@ -123,8 +123,8 @@ def known_method(method: str) -> Callable[[Steps, float], Judged]:
         ConfigError: There is no such method.
     """
     if method not in METHODS:
-        known = ", ".join(map(repr, METHODS))
-        raise ConfigError(f"no method {method!r}", expected=f"one of {known}")
+        methods = ", ".join(map(repr, METHODS))
+        raise ConfigError(f"no method {method!r}", expected=f"one of {methods}")
     return METHODS[method]
 
 
@@ -182,12 +182,12 @@ def _after_the_end(steps: Steps, constant: Array, by_weight: Array) -> Array:
     """The sum of `constant - weight * by_weight` over the steps that an episode has no more."""
 
     def behind(column: Array) -> Array:
-        left = np.append(np.cumsum(column[::-1])[::-1], 0.0)
-        found: Array = left[steps.lengths]
-        return found
+        tails = np.append(np.cumsum(column[::-1])[::-1], 0.0)
+        behind_each: Array = tails[steps.lengths]
+        return behind_each
 
-    found: Array = behind(constant) - steps.weights[steps.ends] * behind(by_weight)
-    return found
+    after_the_end: Array = behind(constant) - steps.weights[steps.ends] * behind(by_weight)
+    return after_the_end
 
 
 def _scaled_over_all(steps: Steps) -> tuple[Array, Array]:
@@ -198,8 +198,8 @@ def _scaled_over_all(steps: Steps) -> tuple[Array, Array]:
     scaled = np.empty_like(steps.weights)
     means = np.empty(len(steps.by_time))
     for time, places in enumerate(steps.by_time):
-        whole = float(steps.weights[places].sum() + finished[time]) / len(steps.lengths)
-        means[time] = max(whole, _TINY)
+        weight_sum = float(steps.weights[places].sum() + finished[time]) / len(steps.lengths)
+        means[time] = max(weight_sum, _TINY)
         scaled[places] = steps.weights[places] / means[time]
     return scaled, means
 
@@ -227,12 +227,14 @@ def _direct(steps: Steps, gamma: float) -> Judged:
 
 def _doubly_robust(steps: Steps, gamma: float) -> Judged:
     chosen, values = _model(steps)
-    made = np.zeros(len(steps.rewards) + 1)
+    corrected = np.zeros(len(steps.rewards) + 1)
     for places in reversed(steps.by_time):
-        later = made[places + 1]  # behind an end lies a first step, which is 0 until it is its turn
+        later = corrected[
+            places + 1
+        ]  # behind an end lies a first step, which is 0 until it is its turn
         error = steps.rewards[places] + gamma * later - chosen[places]
-        made[places] = values[places] + steps.ratios[places] * error
-    return _plain(made[steps.starts])
+        corrected[places] = values[places] + steps.ratios[places] * error
+    return _plain(corrected[steps.starts])
 
 
 def _self_normalised_doubly_robust(steps: Steps, gamma: float) -> Judged:

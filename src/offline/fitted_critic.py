@@ -48,8 +48,8 @@ class FittedCritic(FittedQ):
         if self._solved is not None:
             return self._solved
         weight, bias = [each.detach().numpy() for each in self._model._logits.parameters()]
-        made: Array = np.append(weight[0], bias).astype(np.float64)
-        return made
+        last_layer: Array = np.append(weight[0], bias).astype(np.float64)
+        return last_layer
 
     @override
     def _chosen(self, model: Any, seen: Any, actions: Any) -> Any:
@@ -59,28 +59,28 @@ class FittedCritic(FittedQ):
     def _expected(self, model: Any, seen: Any, choices: Any) -> Any:
         rows, draws = choices.shape[:2]
         again = seen.reshape(rows, 1, -1).expand(-1, draws, -1).reshape(rows * draws, -1)
-        found = self._values(model, self._scaled(again, choices.reshape(rows * draws, -1)))
-        return found.reshape(rows, draws).mean(1)
+        values = self._values(model, self._scaled(again, choices.reshape(rows * draws, -1)))
+        return values.reshape(rows, draws).mean(1)
 
-    def _scaled(self, seen: Any, actions: Any) -> Any:
+    def _scaled(self, obs: Any, actions: Any) -> Any:
         import torch
 
-        both = torch.cat([seen.reshape(len(seen), -1), actions], 1)
+        both = torch.cat([obs.reshape(len(obs), -1), actions], 1)
         return (both - torch.as_tensor(self._shift)) * torch.as_tensor(self._scale)
 
-    def _of_actions(self, seen: Array, actions: Array) -> Array:
+    def _of_actions(self, obs: Array, actions: Array) -> Array:
         """What the last layer takes of each step, and a one, `(N, w)`."""
-        return self._features((_beside(seen, actions) - self._shift) * self._scale)
+        return self._features((_beside(obs, actions) - self._shift) * self._scale)
 
-    def _of_choices(self, seen: Array, choices: Array) -> Array:
+    def _of_choices(self, obs: Array, choices: Array) -> Array:
         """Their mean over what the policy would do."""
         draws = choices.shape[1]
         parts = []
-        for start in range(0, len(seen), _AT_ONCE):
+        for start in range(0, len(obs), _AT_ONCE):
             rows = slice(start, start + _AT_ONCE)
-            again = np.repeat(seen[rows], draws, axis=0)
-            found = self._of_actions(again, choices[rows].reshape(len(again), -1))
-            parts.append(found.reshape(-1, draws, found.shape[1]).mean(1))
+            again = np.repeat(obs[rows], draws, axis=0)
+            features = self._of_actions(again, choices[rows].reshape(len(again), -1))
+            parts.append(features.reshape(-1, draws, features.shape[1]).mean(1))
         return np.concatenate(parts)
 
     @override
@@ -91,10 +91,10 @@ class FittedCritic(FittedQ):
         square = here.T @ (here - worth[:, None] * after)
         square[np.diag_indices_from(square)] += RIDGE * len(here)
         try:
-            found = np.linalg.solve(square, here.T @ steps.rewards)
+            solved = np.linalg.solve(square, here.T @ steps.rewards)
         except np.linalg.LinAlgError:
             return
-        self._solved, self._square, self._spread = found, square, _spread_of(here)
+        self._solved, self._square, self._spread = solved, square, _spread_of(here)
 
     @override
     def influence(self, steps: Transitions, starts: Array, choices: Array, gamma: float) -> Any:
@@ -105,10 +105,10 @@ class FittedCritic(FittedQ):
         here = self._of_actions(steps.seen, steps.actions)
         after = self._of_choices(steps.seen_next, steps.choices_next)
         # A step draws the values towards itself: its own error is larger than it looks.
-        own = np.maximum(1 - _leverages(here, self._spread), FREE)
+        share_left = np.maximum(1 - _leverages(here, self._spread), FREE)
         worth = gamma * (1.0 - steps.is_last)
         errors = steps.rewards + (worth[:, None] * after - here) @ self._solved
-        moved = np.add.reduceat((here @ pull) * len(starts) * errors / own, starts)
+        moved = np.add.reduceat((here @ pull) * len(starts) * errors / share_left, starts)
         return first @ self._solved + moved
 
 
@@ -120,13 +120,13 @@ def _spread_of(features: Array) -> Array:
 
 def _leverages(features: Array, spread: Array) -> Array:
     """How far each row lies from those that the spread is of."""
-    found: Array = (features * np.linalg.solve(spread, features.T).T).sum(-1)
-    return found
+    leverages: Array = (features * np.linalg.solve(spread, features.T).T).sum(-1)
+    return leverages
 
 
-def _beside(seen: Array, actions: Array) -> Array:
+def _beside(obs: Array, actions: Array) -> Array:
     """Observations and actions as one vector a row."""
-    made: Array = np.concatenate(
-        [np.asarray(each, np.float32).reshape(len(each), -1) for each in (seen, actions)], axis=1
+    vectors: Array = np.concatenate(
+        [np.asarray(each, np.float32).reshape(len(each), -1) for each in (obs, actions)], axis=1
     )
-    return made
+    return vectors

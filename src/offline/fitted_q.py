@@ -51,23 +51,23 @@ class FittedQSettings:
     seed: int = 0
 
     @classmethod
-    def of(cls, given: Mapping[str, Any] | None) -> FittedQSettings:
+    def of(cls, settings: Mapping[str, Any] | None) -> FittedQSettings:
         """Settings as RLlib's `q_model_config` has them.
 
         Raises:
             ConfigError: One of them is unknown.
         """
-        told = dict(given or {})
-        told |= dict(told.pop("model_config", None) or {})
-        told.pop("vf_share_layers", None)
-        known = {each.name for each in fields(cls)}
-        odd = sorted(set(told) - known)
+        values = dict(settings or {})
+        values |= dict(values.pop("model_config", None) or {})
+        values.pop("vf_share_layers", None)
+        names = {each.name for each in fields(cls)}
+        odd = sorted(set(values) - names)
         if odd:
             raise ConfigError(
-                f"q_model={{{odd[0]!r}: ...}}", expected=f"some of {', '.join(sorted(known))}"
+                f"q_model={{{odd[0]!r}: ...}}", expected=f"some of {', '.join(sorted(names))}"
             )
-        told["fcnet_hiddens"] = tuple(told.get("fcnet_hiddens", cls.fcnet_hiddens))
-        return cls(**told)
+        values["fcnet_hiddens"] = tuple(values.get("fcnet_hiddens", cls.fcnet_hiddens))
+        return cls(**values)
 
 
 @dataclass(frozen=True)
@@ -160,12 +160,12 @@ class FittedQ:
         ]
         losses: list[float] = []
         for _ in range(settings.n_iters):
-            found = []
+            errors = []
             order = torch.as_tensor(rng.permutation(count)) if size < count else None
             for start in range(0, count, size):
                 places = slice(None) if order is None else order[start : start + size]
-                seen, actions, rewards, after, choices, worth = (each[places] for each in columns)
-                chosen = self._chosen(self._model, seen, actions)
+                obs, actions, rewards, after, choices, worth = (each[places] for each in columns)
+                chosen = self._chosen(self._model, obs, actions)
                 with torch.no_grad():
                     later = self._expected(self._target, after, choices)
                 loss = ((rewards + worth * later - chosen) ** 2).mean()
@@ -173,8 +173,8 @@ class FittedQ:
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(self._model.parameters(), settings.clip_grad_norm)
                 optimizer.step()
-                found.append(float(loss.detach()))
-            losses.append(float(np.mean(found)))
+                errors.append(float(loss.detach()))
+            losses.append(float(np.mean(errors)))
             if losses[-1] < settings.min_loss_threshold:
                 break
             self._follow(settings.polyak_coef)
@@ -197,10 +197,10 @@ class FittedQ:
 
     def values(self, seen: Array) -> Array:
         """The value of each action, `(N, n)`."""
-        found: Array = (
+        values: Array = (
             self._forward(seen) if self._solved is None else self._features(seen) @ self._solved
         )
-        return found
+        return values
 
     def _forward(self, seen: Array) -> Array:
         """What the network itself gives."""
@@ -208,17 +208,17 @@ class FittedQ:
 
         rows = torch.as_tensor(np.ascontiguousarray(np.asarray(seen, np.float32)))
         with torch.inference_mode():
-            found: Array = self._values(self._model, rows).numpy()
-        return found
+            values: Array = self._values(self._model, rows).numpy()
+        return values
 
     @staticmethod
     def _values(model: Any, seen: Any) -> Any:
         return model({"obs": seen}, [], None)[0]
 
     def _follow(self, share: float) -> None:
-        mine, held = self._model.state_dict(), self._target.state_dict()
+        mine, target = self._model.state_dict(), self._target.state_dict()
         self._target.load_state_dict(
-            {name: share * mine[name] + (1 - share) * held[name] for name in held}
+            {name: share * mine[name] + (1 - share) * target[name] for name in target}
         )
 
     def _solve(self, steps: Transitions, gamma: float) -> None:
@@ -239,21 +239,21 @@ class FittedQ:
         goal = np.zeros((actions, width))
         for action in range(actions):
             rows = steps.actions == action
-            own = here[rows]
-            goal[action] = own.T @ steps.rewards[rows]
-            matrix[action, :, action] += own.T @ own
+            of_action = here[rows]
+            goal[action] = of_action.T @ steps.rewards[rows]
+            matrix[action, :, action] += of_action.T @ of_action
             for later in range(actions):
                 weighed = after[rows] * (worth * steps.choices_next[:, later])[rows, None]
-                matrix[action, :, later] -= own.T @ weighed
+                matrix[action, :, later] -= of_action.T @ weighed
         square = matrix.reshape(actions * width, actions * width)
         square[np.diag_indices_from(square)] += RIDGE * len(here)
         try:
-            found = np.linalg.solve(square, goal.reshape(-1)).reshape(actions, width)
+            solved = np.linalg.solve(square, goal.reshape(-1)).reshape(actions, width)
         except np.linalg.LinAlgError:
             return
-        errors = self._errors(steps, gamma, here @ found.T, after @ found.T)
+        errors = self._errors(steps, gamma, here @ solved.T, after @ solved.T)
         if np.mean(errors**2) <= np.mean(own_errors**2):
-            self._solved, self._square = found.T, square
+            self._solved, self._square = solved.T, square
 
     def influence(self, steps: Transitions, starts: Array, choices: Array, gamma: float) -> Any:
         """What each episode does to the mean value of first steps.
@@ -278,14 +278,14 @@ class FittedQ:
         pull = np.linalg.solve(square.T, first.mean(0)).reshape(solved.shape[::-1])
         pulls = (features * pull[steps.actions]).sum(-1) * len(starts)
         # A step draws the values towards itself: its own error is larger than it looks.
-        own = np.maximum(1 - _leverages(features, steps.actions), FREE)
+        share_left = np.maximum(1 - _leverages(features, steps.actions), FREE)
         errors = self._errors(steps, gamma, features @ solved, self.values(steps.seen_next))
-        moved = np.add.reduceat(pulls * errors / own, starts)
+        moved = np.add.reduceat(pulls * errors / share_left, starts)
         return first @ solved.T.reshape(-1) + moved
 
-    def _features(self, seen: Array) -> Array:
+    def _features(self, obs: Array) -> Array:
         """What the last layer takes, and a one."""
-        self._forward(seen)
+        self._forward(obs)
         return _with_one(self._model._features.numpy())
 
     @staticmethod
@@ -293,21 +293,23 @@ class FittedQ:
         """How far each step's reward and later value are from the value of its action."""
         chosen = here[np.arange(len(steps.rewards)), steps.actions]
         later = (after * steps.choices_next).sum(-1)
-        made: Array = steps.rewards + gamma * (1.0 - steps.is_last) * later - chosen
-        return made
+        errors: Array = steps.rewards + gamma * (1.0 - steps.is_last) * later - chosen
+        return errors
 
 
 def _leverages(features: Array, actions: Array) -> Array:
     """How much of the value at each step is its own doing, from 0 to 1."""
-    found = np.zeros(len(features))
+    leverages = np.zeros(len(features))
     for action in np.unique(actions):
         rows = features[actions == action]
         spread = rows.T @ rows
         spread[np.diag_indices_from(spread)] += RIDGE * len(rows)
-        found[actions == action] = (rows * np.linalg.solve(spread, rows.T).T).sum(-1)
-    return found
+        leverages[actions == action] = (rows * np.linalg.solve(spread, rows.T).T).sum(-1)
+    return leverages
 
 
 def _with_one(features: Array) -> Array:
-    made: Array = np.concatenate([features.astype(np.float64), np.ones((len(features), 1))], axis=1)
-    return made
+    with_one: Array = np.concatenate(
+        [features.astype(np.float64), np.ones((len(features), 1))], axis=1
+    )
+    return with_one

@@ -42,10 +42,10 @@ class KeptRecordings:
         Args:
             policy: Whose agents, where there are several policies.
         """
-        held, now = self._held, (policy, self._files())
-        if held is None or held[0] != now:
+        stored, now = self._held, (policy, self._files())
+        if stored is None or stored[0] != now:
             return None
-        return [_copied(part) for part in held[1]], held[2]
+        return [_copied(part) for part in stored[1]], stored[2]
 
     def kept(self, policy: str, read: Iterator[Recordings], damage: Damage) -> Iterator[Recordings]:
         """What is read, kept when all of it was.
@@ -83,5 +83,5 @@ class KeptRecordings:
 
 def _copied(part: Recordings) -> Recordings:
     """The same with arrays of its own where connectors of a user's get at them."""
-    seen, done = nest.map_structure(np.copy, (part.observations, part.actions))
-    return replace(part, observations=seen, actions=done)
+    obs, done = nest.map_structure(np.copy, (part.observations, part.actions))
+    return replace(part, observations=obs, actions=done)

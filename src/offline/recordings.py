@@ -123,11 +123,11 @@ class Recordings:
         episodes = slice(first, stop)
         before, within = self.lengths[:first].sum(), self.lengths[episodes]
         rows = slice(before, before + within.sum())
-        seen = slice(rows.start + first, rows.stop + first + len(within))
+        obs_rows = slice(rows.start + first, rows.stop + first + len(within))
         return Recordings(
             self.ids[episodes],
             within,
-            nest.taken(self.observations, seen),
+            nest.taken(self.observations, obs_rows),
             nest.taken(self.actions, rows),
             self.rewards[rows],
             self.is_terminated[episodes],
@@ -152,22 +152,22 @@ class Recordings:
     @cached_property
     def here(self) -> Array:
         """The place of the observation that each step begins with, `(N,)`."""
-        found: Array = np.arange(len(self.rewards)) + np.repeat(np.arange(len(self)), self.lengths)
-        return found
+        here: Array = np.arange(len(self.rewards)) + np.repeat(np.arange(len(self)), self.lengths)
+        return here
 
     @cached_property
     def is_step_last(self) -> Array:
         """Whether each step is the last one of its episode, `(N,)`."""
-        found = np.zeros(len(self.rewards), bool)
-        found[np.cumsum(self.lengths) - 1] = True
-        return found
+        is_last = np.zeros(len(self.rewards), bool)
+        is_last[np.cumsum(self.lengths) - 1] = True
+        return is_last
 
     @cached_property
     def times(self) -> Array:
         """How many steps of its episode come before each, `(N,)`."""
         begins = np.cumsum(self.lengths) - self.lengths
-        found: Array = np.arange(len(self.rewards)) - np.repeat(begins, self.lengths)
-        return found
+        times: Array = np.arange(len(self.rewards)) - np.repeat(begins, self.lengths)
+        return times
 
     @property
     def probabilities(self) -> Array | None:
@@ -177,23 +177,23 @@ class Recordings:
             PieceError: An action was never taken, by its own record.
         """
         if "action_prob" in self.outputs:
-            found = np.asarray(self.outputs["action_prob"], np.float64)
+            chances = np.asarray(self.outputs["action_prob"], np.float64)
         elif "action_logp" in self.outputs:
-            found = np.exp(np.asarray(self.outputs["action_logp"], np.float64))
+            chances = np.exp(np.asarray(self.outputs["action_logp"], np.float64))
         else:
             return None
-        found = found.reshape(len(self.rewards))
-        impossible = np.flatnonzero(~(found > 0))
+        chances = chances.reshape(len(self.rewards))
+        impossible = np.flatnonzero(~(chances > 0))
         if len(impossible):
             place = np.searchsorted(np.cumsum(self.lengths), impossible[0], "right")
             raise PieceError(
                 f"episode {self.ids[place]} has actions whose recorded probability is no positive "
                 "number",
                 expected="action_prob above 0",
-                found=str(found[impossible[0]]),
+                found=str(chances[impossible[0]]),
                 hint="leave it out, or judge by a model alone: method 'dm'.",
             )
-        return found
+        return chances
 
     def rows(self) -> Recordings:
         """Each step as an episode of its own, as for bandits."""
@@ -227,9 +227,13 @@ def recordings(episodes: Iterable[Any], policy: str = "") -> Iterator[Recordings
 
 def _recordings_of(episode: Any, policy: str) -> Iterator[Recording]:
     for each in episodes_of([episode], policy):
-        found = recording_of(each)
-        whole = each.multi_agent_episode_id
-        yield found if whole is None else replace(found, id=str(whole), agent=str(each.agent_id))
+        recording = recording_of(each)
+        shared_id = each.multi_agent_episode_id
+        yield (
+            recording
+            if shared_id is None
+            else replace(recording, id=str(shared_id), agent=str(each.agent_id))
+        )
 
 
 def episodes_of(episodes: Iterable[Any], policy: str = "") -> Iterator[SingleAgentEpisode]:
@@ -267,8 +271,8 @@ def recording_of(episode: SingleAgentEpisode) -> Recording:
 
 def _agents(episode: MultiAgentEpisode, policy: str) -> list[SingleAgentEpisode]:
     by_module: dict[str, list[SingleAgentEpisode]] = {}
-    for agent, own in episode.agent_episodes.items():
-        by_module.setdefault(str(episode.module_for(agent)), []).append(own)
+    for agent, agent_episode in episode.agent_episodes.items():
+        by_module.setdefault(str(episode.module_for(agent)), []).append(agent_episode)
     if len(by_module) == 1:
         return next(iter(by_module.values()))
     if policy not in by_module:

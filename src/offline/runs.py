@@ -138,13 +138,13 @@ class Trial:
     @cached_property
     def config(self) -> dict[str, Any]:
         """Its settings; what is no JSON is there as text, as Tune writes it."""
-        found = _json_in(self.path / PLAIN_SETTINGS)
-        if found is not None:
-            return found
+        settings = _json_in(self.path / PLAIN_SETTINGS)
+        if settings is not None:
+            return settings
         for row in self._results(Damage()):
             if isinstance(row.get("config"), dict):
-                held: dict[str, Any] = row["config"]
-                return held
+                config: dict[str, Any] = row["config"]
+                return config
         return {}
 
     @cached_property
@@ -182,7 +182,7 @@ class Trial:
         for name, iteration in saved.items() if isinstance(saved, Mapping) else ():
             if iteration in by_iteration:  # what the state says is right where results are not
                 named[name] = (iteration, by_iteration[iteration])
-        found = []
+        checkpoints = []
         folders = _checkpoint_folders(self.path)
         is_counted = any(_number_of(each) == 0 for each in folders)  # since Ray 2.7
         for folder in folders:
@@ -193,20 +193,20 @@ class Trial:
                 iteration = number
                 row = by_iteration[iteration]
             else:
-                found.append(SavedCheckpoint(folder, None, None))
+                checkpoints.append(SavedCheckpoint(folder, None, None))
                 continue
             value = row.get(metric)
-            found.append(
+            checkpoints.append(
                 SavedCheckpoint(folder, iteration, float(value) if _is_number(value) else None)
             )
-        return found
+        return checkpoints
 
     def best_checkpoint(self, metric: str, mode: str = "max") -> SavedCheckpoint | None:
         """The checkpoint whose iteration was best; the last one where none tells."""
-        held = self.checkpoints(metric)
-        scored = [each for each in held if each.value is not None]
+        checkpoints = self.checkpoints(metric)
+        scored = [each for each in checkpoints if each.value is not None]
         if not scored:
-            return held[-1] if held else None
+            return checkpoints[-1] if checkpoints else None
         sign = 1 if mode == "max" else -1
         return max(scored, key=lambda each: sign * float(each.value or 0))
 
@@ -242,14 +242,14 @@ class Runs:
     def best_checkpoint(self) -> SavedCheckpoint | None:
         """The best of all trials' checkpoints; the best trial's last where none tells its value."""
         sign = 1 if self.mode == "max" else -1
-        held = [
+        checkpoints = [
             each
             for trial in self.trials
             for each in trial.checkpoints(self.metric)
             if each.value is not None
         ]
-        if held:
-            return max(held, key=lambda each: sign * float(each.value or 0))
+        if checkpoints:
+            return max(checkpoints, key=lambda each: sign * float(each.value or 0))
         return None if self.best is None else self.best.best_checkpoint(self.metric, self.mode)
 
     def varied(self) -> list[str]:
@@ -287,24 +287,24 @@ def open_runs(
             expected=f"folders with {RESULTS}, {RESULT_TABLE} or {PLAIN_SETTINGS}",
             hint="name what Tune calls its storage_path, such as ~/ray_results.",
         )
-    told = dict.fromkeys(name for trial in trials for name in trial.last_result)
-    chosen = metric or next((each for each in METRICS if each in told), "")
-    if metric is not None and metric not in told:
-        numbers = [each for each in told if each.endswith(metric.rpartition("/")[2])]
+    metric_names = dict.fromkeys(name for trial in trials for name in trial.last_result)
+    chosen = metric or next((each for each in METRICS if each in metric_names), "")
+    if metric is not None and metric not in metric_names:
+        numbers = [each for each in metric_names if each.endswith(metric.rpartition("/")[2])]
         raise ConfigError(
             f"no trial tells {metric!r}",
-            found=", ".join((numbers or list(told))[:12]),
+            found=", ".join((numbers or list(metric_names))[:12]),
             hint="name it by its path, such as env_runners/episode_return_mean.",
         )
     return Runs(folder, trials, chosen, mode)
 
 
 def _trials(folder: Path) -> Iterator[Trial]:
-    seen = 0
+    entry_count = 0
     states: dict[Path, dict[str, Any]] = {}
     for root, folders, files in os.walk(folder):
-        seen += len(files) + len(folders)
-        if seen > DEFAULT_LIMITS.max_entries:
+        entry_count += len(files) + len(folders)
+        if entry_count > DEFAULT_LIMITS.max_entries:
             raise LimitExceededError(f"more than {DEFAULT_LIMITS.max_entries:,} files in {folder}")
         place = Path(root)
         folders.sort()
@@ -319,11 +319,11 @@ def _trials(folder: Path) -> Iterator[Trial]:
 def _states(run: Path) -> dict[str, dict[str, Any]]:
     """What a run's newest state says of its trials, by the name of their folders."""
     files = sorted(run.glob("experiment_state-*.json"))
-    held = _json_in(files[-1]) if files else None
-    if held is None:
+    state_data = _json_in(files[-1]) if files else None
+    if state_data is None:
         return {}
-    listed = held.get("trial_data", held.get("checkpoints"))
-    found = {}
+    listed = state_data.get("trial_data", state_data.get("checkpoints"))
+    by_trial = {}
     for each in listed if isinstance(listed, list) else []:
         text = each[0] if isinstance(each, list) and each else each
         try:
@@ -335,11 +335,11 @@ def _states(run: Path) -> dict[str, dict[str, Any]]:
         for name in ("relative_logdir", "logdir", "local_path"):
             if isinstance(state.get(name), str):
                 last = re.split(r"[/\\]", state[name].rstrip("/\\"))[-1]
-                found[last] = {"status": state.get("status"), "trial_id": state.get("trial_id")}
-                found[last]["saved"] = (
+                by_trial[last] = {"status": state.get("status"), "trial_id": state.get("trial_id")}
+                by_trial[last]["saved"] = (
                     _saved(each[1]) if isinstance(each, list) and each[1:] else {}
                 )
-    return found
+    return by_trial
 
 
 def _saved(text: Any) -> dict[str, int]:
@@ -351,20 +351,20 @@ def _saved(text: Any) -> dict[str, int]:
         with at():
             packed = json.loads(text)["checkpoint_manager"]["value"]
             decoding = Decoding(Path("."), DEFAULT_LIMITS)
-            held = decoding.decode_bytes(bytes.fromhex(packed), "checkpoint_manager", "pickle")
+            manager = decoding.decode_bytes(bytes.fromhex(packed), "checkpoint_manager", "pickle")
             return {
                 re.split(r"[/\\]", each.state["checkpoint"].state["path"].rstrip("/\\"))[-1]: int(
                     each.state["metrics"]["training_iteration"]
                 )
-                for each in held.state["_checkpoint_results"]
+                for each in manager.state["_checkpoint_results"]
             }
     except RlconnectError:
         return {}
 
 
 def _checkpoint_folders(trial: Path) -> list[Path]:
-    held = [each for each in trial.iterdir() if each.is_dir() and _NUMBERED.fullmatch(each.name)]
-    return sorted(held, key=_number_of)
+    folders = [each for each in trial.iterdir() if each.is_dir() and _NUMBERED.fullmatch(each.name)]
+    return sorted(folders, key=_number_of)
 
 
 def _number_of(folder: Path) -> int:
@@ -399,18 +399,18 @@ def _as_number(text: Any) -> Any:
 
 def _numbers(row: Mapping[str, Any], *, lists: bool = False) -> dict[str, Any]:
     """Numbers and texts by their paths, without a result's settings; lists if asked for."""
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     waiting: deque[tuple[str, Mapping[str, Any]]] = deque([("", row)])
     while waiting:
-        before, held = waiting.popleft()
-        for name, value in held.items():
+        before, part = waiting.popleft()
+        for name, value in part.items():
             path = f"{before}{name}"
             if isinstance(value, Mapping):
                 if path != "config" or lists:
                     waiting.append((f"{path}/", value))
             elif lists or not isinstance(value, Sequence) or isinstance(value, str):
-                found[path] = value
-    return found
+                numbers[path] = value
+    return numbers
 
 
 def _is_number(value: Any) -> TypeGuard[int | float]:
@@ -418,5 +418,5 @@ def _is_number(value: Any) -> TypeGuard[int | float]:
 
 
 def _iteration(row: Mapping[str, Any], place: int) -> int:
-    found = row.get(_STEP)
-    return int(found) if _is_number(found) else place
+    iteration = row.get(_STEP)
+    return int(iteration) if _is_number(iteration) else place

@@ -37,8 +37,8 @@ def train_batches(
     Raises:
         ConfigError: The data is of several agents, or lacks columns.
     """
-    made = config.prelearner_class or OfflinePreLearner
-    prelearner = made(config=config, module_state=module_state)
+    prelearner_class = config.prelearner_class or OfflinePreLearner
+    prelearner = prelearner_class(config=config, module_state=module_state)
     size = config.input_read_batch_size or config.train_batch_size_per_learner
     if data.has_rows and not config.input_read_episodes:
         for columns in data.steps(size):

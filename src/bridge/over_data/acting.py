@@ -133,35 +133,35 @@ def act_on(
     dataset = dataset_at(data)
     native = natives_of(policy, policy_id, **options).only
     folder = Path(out)
-    told = {
+    order = {
         "policy": name or policy_id or native.name,
         "data": str(data) if isinstance(data, (str, os.PathLike)) else dataset.format,
         "explore": explore,
         "seed": seed,
         "format": kind,
     }
-    held = dataset.recordings_at_once(native.name)
-    first = next(held, None)
+    parts = dataset.recordings_at_once(native.name)
+    first = next(parts, None)
     if first is None:
         raise PieceError("the data has no steps", hint="see info()['damaged'] of the dataset.")
     is_seen = is_behind_connectors(native, first.observations, observations)
     space = None if is_seen else policy_spaces(native)[0]
     actor = actor_behind(native) if is_seen else Actor.from_policy(native)
-    held = (in_space(each, space) for each in chain([first], held))
-    rows = episodes = files = kept = 0
+    parts = (in_space(each, space) for each in chain([first], parts))
+    rows = episodes = files = files_kept = 0
     with Hands(Acting(actor, explore, seed), processes, on_ray=ray) as hands:
-        _claim(folder, told)
-        for number, group in enumerate(groups_of(held, _ROWS_A_FILE)):
+        _claim(folder, order)
+        for number, group in enumerate(groups_of(parts, _ROWS_A_FILE)):
             rows, episodes, files = rows + len(group.rewards), episodes + len(group), files + 1
             file = folder / f"actions-{number:06d}.{kind}"
             if file.is_file():
-                kept += 1
+                files_kept += 1
                 continue
             for done, columns in hands.take(file, group, number):
                 _put(done, columns, write)
         for done, columns in hands.rest():
             _put(done, columns, write)
-    return Acted(rows, episodes, files, kept)
+    return Acted(rows, episodes, files, files_kept)
 
 
 def actor_behind(native: Native) -> Actor:
@@ -215,13 +215,13 @@ class BatchActor:
                 found=", ".join(map(repr, batch)),
                 hint="name it: column=...",
             )
-        seen = batch[self._column]
-        if isinstance(seen, np.ndarray) and seen.dtype.hasobject:  # lists, as Parquet holds them
-            seen = np.stack([np.asarray(row) for row in seen])
+        obs = batch[self._column]
+        if isinstance(obs, np.ndarray) and obs.dtype.hasobject:  # lists, as Parquet holds them
+            obs = np.stack([np.asarray(row) for row in obs])
         space = self._actor.observation_space
-        if space.dtype is not None and isinstance(seen, np.ndarray):
-            seen = seen.astype(space.dtype, copy=False)
-        return {**batch, **_named(infer(self._actor, seen, explore=self._explore))}
+        if space.dtype is not None and isinstance(obs, np.ndarray):
+            obs = obs.astype(space.dtype, copy=False)
+        return {**batch, **_named(infer(self._actor, obs, explore=self._explore))}
 
 
 class Acting:
@@ -240,27 +240,27 @@ class Acting:
         """Columns of all steps of some episodes: whose each is, its place there, its action."""
         if self.explore:
             self.actor.rng = np.random.default_rng((self.seed, number))
-        seen = nest.taken(group.observations, group.here)
+        obs = nest.taken(group.observations, group.here)
         return {
             **_repeated("eps_id", group.ids, group.lengths),
             **_repeated("agent_id", group.agents, group.lengths),
             "t": group.times,
             **_named(
-                self._along(group, seen)
+                self._along(group, obs)
                 if self.actor.remembers
-                else infer(self.actor, seen, explore=self.explore)
+                else infer(self.actor, obs, explore=self.explore)
             ),
         }
 
-    def _along(self, group: Recordings, seen: Nest) -> Nest:
+    def _along(self, group: Recordings, obs: Nest) -> Nest:
         """Episodes side by side, the longest first."""
         earned = np.where(group.times > 0, np.roll(group.rewards, 1), 0.0)
         times = places_by_time(group.lengths)
         self.actor.reset()
         self.actor.max_sessions = max(self.actor.max_sessions, len(group))
-        found = [
+        steps = [
             self.actor.act(
-                nest.taken(seen, places),
+                nest.taken(obs, places),
                 env_ids=range(len(places)),
                 reward=earned[places],
                 explore=self.explore,
@@ -268,16 +268,16 @@ class Acting:
             for places in times
         ]
         self.actor.reset()
-        return nest.taken(nest.joined(found), np.argsort(np.concatenate(times)))
+        return nest.taken(nest.joined(steps), np.argsort(np.concatenate(times)))
 
 
-def _claim(folder: Path, told: Mapping[str, Any]) -> None:
+def _claim(folder: Path, order: Mapping[str, Any]) -> None:
     """Make the folder this run's, or find it so."""
     file = folder / _MANIFEST
     try:
         folder.mkdir(parents=True, exist_ok=True)
         before = file.read_text(encoding="utf-8") if file.is_file() else None
-        text = json.dumps(told, indent=2) + "\n"
+        text = json.dumps(order, indent=2) + "\n"
         if before is None and any(folder.iterdir()):
             raise CheckpointWriteError(
                 f"{folder} is not empty", hint="name a folder that is empty or not there yet."

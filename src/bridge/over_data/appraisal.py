@@ -59,18 +59,18 @@ class Weights:
     @classmethod
     def of(cls, steps: Steps) -> Weights:
         """Those of recorded steps."""
-        held = steps.weights[steps.ends]
-        total = float(held.sum())
-        heaviest = np.sort(held)[-max(len(held) // 100, 1) :]
-        mean = float(held.mean())
+        last_weights = steps.weights[steps.ends]
+        total = float(last_weights.sum())
+        heaviest = np.sort(last_weights)[-max(len(last_weights) // 100, 1) :]
+        mean = float(last_weights.mean())
         return cls(
-            total**2 / float((held**2).sum()) if total else 0.0,
-            len(held),
+            total**2 / float((last_weights**2).sum()) if total else 0.0,
+            len(last_weights),
             mean,
-            interval_of(held, mean),
+            interval_of(last_weights, mean),
             float(heaviest.sum()) / total if total else 0.0,
-            float(np.mean(held == 0)),
-            np.log10(held[held > 0]),
+            float(np.mean(last_weights == 0)),
+            np.log10(last_weights[last_weights > 0]),
         )
 
 
@@ -122,13 +122,13 @@ class Appraisal:
         """
         if self.against is None:
             return {}
-        found = {}
+        by_method = {}
         for method, mine in self.estimates.items():
             yours = self.against.estimates.get(method)
             if yours is not None:
                 more = mine.v_target - yours.v_target
-                found[method] = more, interval_of(mine.influence - yours.influence, more)
-        return found
+                by_method[method] = more, interval_of(mine.influence - yours.influence, more)
+        return by_method
 
     def with_evidence(self, evidence: Evidence) -> Appraisal:
         """The same, with what somebody else needs to believe it."""
@@ -136,7 +136,7 @@ class Appraisal:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, without what single episodes say."""
-        made: dict[str, Any] = {
+        data: dict[str, Any] = {
             "policy": self.policy,
             "data": self.data,
             "answers": self.answers,
@@ -151,14 +151,14 @@ class Appraisal:
             "weights": None if self.weights is None else _told_weights(self.weights),
         }
         if self.against is not None:
-            made["against"] = self.against.to_dict()
-            made["differences"] = {
+            data["against"] = self.against.to_dict()
+            data["differences"] = {
                 name: {"value": more, "interval": _ends(interval)}
                 for name, (more, interval) in self.differences.items()
             }
         if self.evidence is not None:
-            made["evidence"] = dict(self.evidence.lines())
-        return made
+            data["evidence"] = dict(self.evidence.lines())
+        return data
 
     def save_report(self, path: str | os.PathLike[str]) -> None:
         """Write an HTML page that needs nothing else."""
@@ -222,15 +222,22 @@ def appraise(
 
     def judge(one: Native, called: str) -> Appraisal:
         watching = Watching(one, dataset, is_greedy=greedy, **form)
-        wanted = methods or METHODS
-        told = watched(
+        asked_methods = methods or METHODS
+        watched_steps = watched(
             watching,
             policy=policy_id or one.name,
             with_model=None if methods is None else bool(NEED_MODEL & set(methods)),
             behavior=recorder,
         )
         return _appraised(
-            told, called, _name_of(data), wanted, methods is None, discount, q_model, seed
+            watched_steps,
+            called,
+            _name_of(data),
+            asked_methods,
+            methods is None,
+            discount,
+            q_model,
+            seed,
         )
 
     mine = judge(native, name or _name_of(policy, native.name))
@@ -240,12 +247,12 @@ def appraise(
     return replace(mine, against=judge(other, other_name or _name_of(against, other.name)))
 
 
-def _name_of(given: Any, otherwise: str = "recorded data") -> str:
-    return os.fspath(given) if isinstance(given, (str, os.PathLike)) else otherwise
+def _name_of(source: Any, otherwise: str = "recorded data") -> str:
+    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else otherwise
 
 
 def _appraised(
-    told: Watched,
+    watched_steps: Watched,
     policy: str,
     data: str,
     methods: Sequence[str],
@@ -255,31 +262,31 @@ def _appraised(
     seed: int,
 ) -> Appraisal:
     notes: list[str] = []
-    has_weights = told.has_weights
+    has_weights = watched_steps.has_weights
     if not has_weights and may_skip:
         methods = [each for each in methods if each == "dm"]
         notes.append(
             "the policy takes one of many actions for sure, so nothing is weighed"
-            if told.chances is None
+            if watched_steps.chances is None
             else "the data does not say how probable its actions were, so nothing is weighed: "
             "name the policy that recorded it (--behavior PATH)"
         )
-    if told.model is None and may_skip:
+    if watched_steps.model is None and may_skip:
         methods = [each for each in methods if each not in NEED_MODEL]
         notes.append("observations are images and actions not few, so no model is fitted")
     if not methods:
-        told.steps()
+        watched_steps.steps()
         raise PieceError("nothing is left to estimate", found="; ".join(notes))
-    steps = told.steps(needs_weights=set(methods) != {"dm"})
-    if told.model is not None and NEED_MODEL & set(methods):
+    steps = watched_steps.steps(needs_weights=set(methods) != {"dm"})
+    if watched_steps.model is not None and NEED_MODEL & set(methods):
         steps = with_values(
-            steps, told.model, gamma, _model_settings(q_model, len(steps.rewards), seed)
+            steps, watched_steps.model, gamma, _model_settings(q_model, len(steps.rewards), seed)
         )
-        if not told.model.is_last.any():
+        if not watched_steps.model.is_last.any():
             notes.append("no episode was ended by the environment: the model looks beyond all ends")
     returns = recorded(steps, gamma)
     weights = Weights.of(steps) if has_weights else None
-    if "wis" in methods and len(set(told.lengths.tolist())) > 1:
+    if "wis" in methods and len(set(watched_steps.lengths.tolist())) > 1:
         notes.append(
             "episodes differ in length: 'wis', as RLlib has it, takes for granted that the policy "
             "would last as long; 'snpdis' does not"
@@ -293,14 +300,14 @@ def _appraised(
     return Appraisal(
         policy,
         data,
-        len(told.lengths),
-        len(told.rewards),
+        len(watched_steps.lengths),
+        len(watched_steps.rewards),
         gamma,
         behavior,
         interval_of(returns, behavior),
         estimates,
         weights,
-        (*_findings(weights, len(told.lengths)), *doubts),
+        (*_findings(weights, len(watched_steps.lengths)), *doubts),
         tuple(notes),
     )
 
@@ -309,29 +316,29 @@ def _findings(weights: Weights | None, episodes: int) -> list[str]:
     """Why the data cannot answer; nothing if it can."""
     if weights is None:
         return [] if episodes >= FEW_EPISODES else [f"there are {episodes} episodes"]
-    found = []
+    findings = []
     if episodes < FEW_EPISODES:
-        found.append(f"there are {episodes} episodes; intervals want {FEW_EPISODES} or more")
+        findings.append(f"there are {episodes} episodes; intervals want {FEW_EPISODES} or more")
     elif weights.effective < FEW_EPISODES:
-        found.append(
+        findings.append(
             f"the {episodes:,} episodes are worth {weights.effective:.3g} of the policy's own: "
             "it does what was hardly ever recorded"
         )
     if weights.zero_share > 0.5:
-        found.append(
+        findings.append(
             f"{weights.zero_share:.0%} of the episodes hold an action that the policy never takes"
         )
     if not weights.mean_interval.holds(1.0) and abs(weights.mean - 1) > _NEARLY_ONE:
-        found.append(
+        findings.append(
             f"weights have a mean of {weights.mean:.3g} where 1 is due: the recorded probabilities "
             "are not those of the actions, or what the policy does was never recorded"
         )
-    return found
+    return findings
 
 
-def _model_settings(given: Mapping[str, Any] | None, steps: int, seed: int) -> FittedQSettings:
-    if given is not None:
-        return FittedQSettings.of({"seed": seed, **given})
+def _model_settings(settings: Mapping[str, Any] | None, steps: int, seed: int) -> FittedQSettings:
+    if settings is not None:
+        return FittedQSettings.of({"seed": seed, **settings})
     batches = -(-steps // _MODEL_BATCH)
     return FittedQSettings(
         fcnet_hiddens=(32, 32),
@@ -360,9 +367,9 @@ def _told(estimate: Estimate) -> dict[str, Any]:
 
 
 def _told_weights(weights: Weights) -> dict[str, Any]:
-    held = weights.logarithms
+    logarithms = weights.logarithms
     marks = (0.05, 0.25, 0.5, 0.75, 0.95)
-    quantiles = np.quantile(10.0**held, marks) if len(held) else np.zeros(len(marks))
+    quantiles = np.quantile(10.0**logarithms, marks) if len(logarithms) else np.zeros(len(marks))
     return {
         "mean": weights.mean,
         "mean_interval": _ends(weights.mean_interval),

@@ -93,37 +93,39 @@ class Choices:
 
     def _vectors(self, actions: Nest) -> Array:
         """The policy's actions as the environment takes them, a vector each."""
-        taken = nest.map_structure(np.asarray, self.acted(actions))
-        found: Array = flatten_inputs_to_1d_tensor(taken, self.taken)
-        return found
+        in_env = nest.map_structure(np.asarray, self.acted(actions))
+        vectors: Array = flatten_inputs_to_1d_tensor(in_env, self.taken)
+        return vectors
 
     def _chances(self, inputs: Any, actions: Nest) -> tuple[Array, Array]:
         """Those of recorded actions, `(B,)`, and of all there are, `(B, n)`."""
         rows = len(nest.a_leaf(inputs))
-        own = self._own_chances(inputs, rows)
+        of_network = self._own_chances(inputs, rows)
         assert isinstance(self.taken, Discrete)  # else nothing is counted
         chances = np.zeros((rows, int(self.taken.n)))
-        np.add.at(chances.T, self._acted, own.T)
-        taken = np.asarray(actions).reshape(rows).astype(np.int64) - self._first
-        is_known = (taken >= 0) & (taken < chances.shape[1])
+        np.add.at(chances.T, self._acted, of_network.T)
+        numbers = np.asarray(actions).reshape(rows).astype(np.int64) - self._first
+        is_known = (numbers >= 0) & (numbers < chances.shape[1])
         if not is_known.all():
             raise PieceError(
-                f"policy {self.name!r} knows no action {int(taken[~is_known][0]) + self._first}",
+                f"policy {self.name!r} knows no action {int(numbers[~is_known][0]) + self._first}",
                 expected=f"{self._first} to {chances.shape[1] - 1 + self._first}",
                 hint="the data is of another environment; adapt the policy to that one.",
             )
-        return chances[np.arange(rows), taken], chances
+        return chances[np.arange(rows), numbers], chances
 
     def remembered(self, inputs: Any, actions: Nest) -> Nest:
         """Recorded actions as the policy would have given them."""
         if self._acted is None:
             return self._given(actions)
-        taken = np.asarray(actions).reshape(-1).astype(np.int64) - self._first
+        numbers = np.asarray(actions).reshape(-1).astype(np.int64) - self._first
         if np.array_equal(self._acted, np.arange(len(self._acted))):
-            return taken
-        own = self._own_chances(inputs, len(taken))
-        found: Array = np.argmax(np.where(self._acted == taken[:, None], own, -1.0), axis=1)
-        return found
+            return numbers
+        of_network = self._own_chances(inputs, len(numbers))
+        likeliest: Array = np.argmax(
+            np.where(self._acted == numbers[:, None], of_network, -1.0), axis=1
+        )
+        return likeliest
 
     def _own_chances(self, inputs: Any, rows: int) -> Array:
         """How probable each action of the network is, `(B, n)`."""
@@ -131,8 +133,8 @@ class Choices:
         first = None if self.manner.is_greedy else self.logp(inputs, np.zeros(rows, np.int64))
         if first is None:
             best = np.asarray(xp.to_numpy(self.best(inputs))).reshape(rows).astype(np.int64)
-            made: Array = np.eye(count)[best]
-            return made
+            one_hot: Array = np.eye(count)[best]
+            return one_hot
         rest = [self.logp(inputs, np.full(rows, each)) for each in range(1, count)]
         columns = [np.asarray(each, np.float64).reshape(rows) for each in (first, *rest)]
         stacked: Array = np.exp(np.stack(columns, axis=1))
@@ -142,31 +144,31 @@ class Choices:
         return None if self.manner.is_greedy else self.logp(inputs, self._given(actions))
 
     def _density(self, inputs: Any, actions: Nest) -> Array:
-        found = self._logp(inputs, actions)
-        if found is None:
+        logp = self._logp(inputs, actions)
+        if logp is None:
             raise PieceError(
                 f"policy {self.name!r} takes one action for sure among {self.space}",
                 expected="a policy that draws its actions, or few actions to choose from",
                 hint="that a recorded action is the very same has no probability.",
             )
-        made: Array = np.exp(np.asarray(found, np.float64))
-        return made
+        density: Array = np.exp(np.asarray(logp, np.float64))
+        return density
 
     def _given(self, actions: Nest) -> Nest:
         if self.manner.is_normalized or not self.stretches:
             return actions
-        made: Nest = normalize_action(actions, get_base_struct_from_space(self.space))
-        return made
+        normalized: Nest = normalize_action(actions, get_base_struct_from_space(self.space))
+        return normalized
 
 
 def _repeated(rows: Any, count: int) -> Array:
     return np.repeat(xp.to_numpy(rows), count, axis=0)
 
 
-def flat_view(seen: Nest) -> Array:
+def flat_view(obs: Nest) -> Array:
     """What a network sees as one array a row: of several arrays a vector."""
-    if nest.is_leaf(seen):
-        found: Array = xp.to_numpy(seen)
-        return found if found.ndim > 1 else found[:, None]
-    leaves = [np.asarray(xp.to_numpy(leaf)) for leaf in nest.flatten(seen)]
+    if nest.is_leaf(obs):
+        rows: Array = xp.to_numpy(obs)
+        return rows if rows.ndim > 1 else rows[:, None]
+    leaves = [np.asarray(xp.to_numpy(leaf)) for leaf in nest.flatten(obs)]
     return np.concatenate([leaf.reshape(len(leaf), -1) for leaf in leaves], axis=1)

@@ -73,7 +73,7 @@ def evaluate(
     acted = policy_spaces(native)[1]
     if epsilon_greedy and not isinstance(acted, Discrete):
         raise PieceError("epsilon_greedy needs a Discrete action space", found=str(acted))
-    told = watched(
+    watched_steps = watched(
         Watching(native, dataset, is_greedy=greedy, **settings),  # type: ignore[arg-type]  # both as declared
         policy=policy_id or native.name,
         by_episode=by_episode,
@@ -82,19 +82,19 @@ def evaluate(
         if behavior is None
         else Watching(natives_of(behavior, policy_id, **options).only, dataset, **settings),  # type: ignore[arg-type]
     )
-    steps = told.steps(
+    steps = watched_steps.steps(
         epsilon_greedy,
         int(acted.n) if isinstance(acted, Discrete) else 0,
         needs_weights=method != "dm",
     )
-    if told.model is not None:
-        steps = with_values(steps, told.model, gamma, FittedQSettings.of(q_model))
-    found = judged(method, steps, gamma)
-    return Estimate.of(recorded(steps, gamma), found, doubts_of(method, steps))
+    if watched_steps.model is not None:
+        steps = with_values(steps, watched_steps.model, gamma, FittedQSettings.of(q_model))
+    judgement = judged(method, steps, gamma)
+    return Estimate.of(recorded(steps, gamma), judgement, doubts_of(method, steps))
 
 
 def own_discount(native: Native) -> float | None:
     """The discount that a policy learnt with, if it says."""
     config = getattr(native, "config", None)
-    found = config.get("gamma") if isinstance(config, Mapping) else None
-    return float(found) if isinstance(found, (int, float)) else None
+    gamma = config.get("gamma") if isinstance(config, Mapping) else None
+    return float(gamma) if isinstance(gamma, (int, float)) else None

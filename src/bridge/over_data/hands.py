@@ -85,15 +85,15 @@ class _RayPool:
 
     def __init__(self, acting: Act, count: int) -> None:
         ray = running_ray("actors on a cluster")
-        actor, held = ray.remote(_RayActor), ray.put(acting)
+        actor, shared = ray.remote(_RayActor), ray.put(acting)
         self._kill = ray.kill
-        self._actors = [actor.remote(held) for _ in range(count)]
+        self._actors = [actor.remote(shared) for _ in range(count)]
 
     def act(self, group: Recordings, number: int) -> Future[dict[str, Any]]:
         """Have a group acted on."""
         actor = self._actors[number % len(self._actors)]
-        found: Future[dict[str, Any]] = actor.act.remote(group, number).future()
-        return found
+        answer: Future[dict[str, Any]] = actor.act.remote(group, number).future()
+        return answer
 
     def shutdown(self, *, cancel_futures: bool) -> None:
         """End the actors; what they have not done is not done."""

@@ -62,9 +62,9 @@ def _part(title: str, appraisal: Appraisal) -> list[str]:
 def _weights(weights: Weights) -> str:
     counts, labels, titles = bins(weights)
     chart = count_bars(counts, labels, titles, "Weights of episodes")
-    said = "".join(f"<p>{escape(_sentence(each))}</p>" for each in weight_words(weights))
+    lines = "".join(f"<p>{escape(_sentence(each))}</p>" for each in weight_words(weights))
     return (
-        f"<div class=card>{said}<p class=soft>Episodes by how much likelier they are under the "
+        f"<div class=card>{lines}<p class=soft>Episodes by how much likelier they are under the "
         f"policy:</p>{chart}</div>"
     )
 
@@ -76,18 +76,18 @@ def _differences(appraisal: Appraisal) -> list[str]:
     ]
     if not rows:
         return []
-    said = "".join(f"<p>{escape(_sentence(each))}</p>" for each in difference_words(appraisal))
+    lines = "".join(f"<p>{escape(_sentence(each))}</p>" for each in difference_words(appraisal))
     chart = interval_rows(rows, 0.0, "Differences")
     table = "".join(
         f"<tr><td>{escape(name)}</td><td>{more:.5g}</td><td>{interval_text(interval)}</td></tr>"
         for name, (more, interval) in (
-            (TITLES[name], found) for name, found in appraisal.differences.items()
+            (TITLES[name], difference) for name, difference in appraisal.differences.items()
         )
     )
     heads = "<tr><th>method</th><th>difference</th><th>95 %</th></tr>"
     return [
         "<h2>How far they are apart on the same episodes</h2>",
-        f"<div class=card>{said}{chart}<table>{heads}{table}</table></div>",
+        f"<div class=card>{lines}{chart}<table>{heads}{table}</table></div>",
     ]
 
 

@@ -114,16 +114,16 @@ def _in_turn(watcher: Watcher, recordings: Recordings, earned: Array, done: Nest
         watcher.begin(len(sizes))
         for own_places in places_by_time(sizes):
             places = own_places + begin
-            found = watcher.step(
+            answers = watcher.step(
                 nest.taken(recordings.observations, places),
                 earned[places],
                 nest.taken(done, places),
             )
             if collected is None:
-                collected = _answers(_room(each, len(earned)) for each in _columns(found))
-            for whole, part in zip(_columns(collected), _columns(found), strict=True):
-                if whole is not None:
-                    whole[places] = part
+                collected = _answers(_room(each, len(earned)) for each in _columns(answers))
+            for column, part in zip(_columns(collected), _columns(answers), strict=True):
+                if column is not None:
+                    column[places] = part
         begin += int(sizes.sum())
     assert collected is not None  # every episode has an observation
     return collected

@@ -81,15 +81,15 @@ class _SeenReader:
 
     def episodes(self, damage: Damage) -> Iterator[SingleAgentEpisode]:
         """Every episode of the policy's, as it is seen."""
-        held: deque[SingleAgentEpisode] = deque()
+        waiting: deque[SingleAgentEpisode] = deque()
 
         def recorded() -> Iterator[Recording]:
             for episode in episodes_of(self._data.reader.episodes(damage), self._policy):
-                held.append(episode)
+                waiting.append(episode)
                 yield recording_of(episode)
 
-        for seen in self._see(recorded()):
-            yield _with(held.popleft(), seen)
+        for observations in self._see(recorded()):
+            yield _with(waiting.popleft(), observations)
 
     def batches(self, damage: Damage) -> Iterator[SampleBatch]:
         """One batch an episode."""
@@ -132,17 +132,17 @@ class _Adapted:
             memory, rows = self._bound.start(1), []
             for time in range(len(each) + 1):
                 row = nest.taken(each.observations, slice(time, time + 1))
-                seen, memory = self._bound.observe_next(row, memory, np.array([time == 0]))
-                rows.append(seen)
+                adapted, memory = self._bound.observe_next(row, memory, np.array([time == 0]))
+                rows.append(adapted)
             yield nest.joined(rows)
 
 
-def _with(episode: SingleAgentEpisode, seen: Nest) -> SingleAgentEpisode:
+def _with(episode: SingleAgentEpisode, observations: Nest) -> SingleAgentEpisode:
     """The episode with other observations."""
     steps = len(episode)
     return SingleAgentEpisode(
         episode.id_,
-        observations=seen,
+        observations=observations,
         actions=episode.get_actions(slice(0, steps)),
         rewards=episode.get_rewards(slice(0, steps)),
         infos=list(episode.get_infos(slice(0, steps + 1))),

@@ -152,16 +152,16 @@ class Watching:
         self.is_normalized = is_normalized
 
     def answers(
-        self, held: Iterable[Recordings], draws: int = 0
+        self, parts: Iterable[Recordings], draws: int = 0
     ) -> Iterator[tuple[Recordings, Answers]]:
         """Episodes with what the policy makes of them, some thousand steps at a time.
 
         Args:
-            held: The episodes.
+            parts: The episodes.
             draws: How many actions the policy is to draw at each step, where they are not few.
         """
         watcher = None
-        for group in groups_of(held):
+        for group in groups_of(parts):
             if watcher is None:
                 _check_actions(group.actions, policy_spaces(self.native)[1])
                 is_seen = is_behind_connectors(self.native, group.observations, self.form)
@@ -196,14 +196,14 @@ def is_behind_connectors(native: Native, observations: Nest, form: Form = "auto"
     """
     if form != "auto":
         return form == "seen"
-    given, network = policy_spaces(native)[0], network_space(native)
-    if _fits(observations, given):
+    obs_space, network = policy_spaces(native)[0], network_space(native)
+    if _fits(observations, obs_space):
         return False
     if network is not None and _fits(observations, network):
         return True
     raise SpaceError(
         "recorded observations are not of the policy's space",
-        expected=f"{given}" + ("" if network is None else f", or {network} behind connectors"),
+        expected=f"{obs_space}" + ("" if network is None else f", or {network} behind connectors"),
         found=str(nest.map_structure(lambda leaf: tuple(leaf.shape[1:]), observations)),
         hint="adapt the policy to the environment of the data first: rlconnect adapt.",
     )
@@ -277,8 +277,8 @@ def watched(
         for name, parts in columns.items()
         if name != "behavior" and parts[0] is not None
     }
-    known = all(each is not None for each in columns["behavior"])
-    recorded = np.concatenate(columns["behavior"]) if known else None
+    is_recorded = all(each is not None for each in columns["behavior"])
+    recorded = np.concatenate(columns["behavior"]) if is_recorded else None
     if recorded is None and behavior is not None:
         again = watched(behavior, policy=policy, by_episode=by_episode)
         recorded = again.chances
@@ -331,16 +331,16 @@ def _may_be_vectors(answers: Answers) -> bool:
     return answers.draws is not None and answers.seen.ndim == 2
 
 
-def groups_of(held: Iterable[Recordings], most_steps: int = _AT_ONCE) -> Iterator[Recordings]:
+def groups_of(parts: Iterable[Recordings], most_steps: int = _AT_ONCE) -> Iterator[Recordings]:
     """Episodes of one form some at a time: so many steps, or bytes, that the next one is enough.
 
     Args:
-        held: The episodes.
+        parts: The episodes.
         most_steps: How many steps a group has at least, if they are not large.
     """
     group: list[Recordings] = []
     steps = size = 0
-    for part in held:
+    for part in parts:
         if group and part.form != group[0].form:
             yield Recordings.joined(group)
             group, steps, size = [], 0, 0
@@ -348,11 +348,11 @@ def groups_of(held: Iterable[Recordings], most_steps: int = _AT_ONCE) -> Iterato
         begin = 0
         while begin < len(part):
             ended = np.cumsum(part.lengths[begin:])
-            seen = ended + np.arange(1, len(ended) + 1)
-            is_enough = (steps + ended >= most_steps) | (size + seen * row_size >= _MOST_BYTES)
+            rows_seen = ended + np.arange(1, len(ended) + 1)
+            is_enough = (steps + ended >= most_steps) | (size + rows_seen * row_size >= _MOST_BYTES)
             count = int(is_enough.argmax()) + 1 if is_enough.any() else len(ended)
             group.append(part.part(begin, begin + count))
-            steps, size = steps + int(ended[count - 1]), size + int(seen[count - 1]) * row_size
+            steps, size = steps + int(ended[count - 1]), size + int(rows_seen[count - 1]) * row_size
             if is_enough.any():
                 yield Recordings.joined(group)
                 group, steps, size = [], 0, 0
@@ -371,10 +371,10 @@ def network_space(native: Native) -> Space[Any] | None:
 
 def _fits(observations: Nest, space: Space[Any]) -> bool:
     """Whether rows of observations have the form of a space."""
-    wanted = nest.flatten_with_path(zero_of(space))
-    found = nest.flatten_with_path(observations)
-    return [(path, np.shape(leaf)) for path, leaf in wanted] == [
-        (path, np.shape(leaf)[1:]) for path, leaf in found
+    expected = nest.flatten_with_path(zero_of(space))
+    recorded = nest.flatten_with_path(observations)
+    return [(path, np.shape(leaf)) for path, leaf in expected] == [
+        (path, np.shape(leaf)[1:]) for path, leaf in recorded
     ]
 
 
@@ -382,15 +382,15 @@ def in_space(recording: Recordings, space: Space[Any] | None) -> Recordings:
     """Observations in the dtypes of their space: plain JSON has only its own."""
     if space is None:
         return replace(recording, observations=nest.map_structure(narrowed, recording.observations))
-    seen = recording.observations
-    if isinstance(space, Box) and isinstance(seen, np.ndarray) and seen.dtype == space.dtype:
+    obs = recording.observations
+    if isinstance(space, Box) and isinstance(obs, np.ndarray) and obs.dtype == space.dtype:
         return recording
 
     def cast(like: Any, leaf: Any) -> Any:
         return leaf.astype(like.dtype, copy=False) if hasattr(like, "dtype") else leaf
 
     try:
-        cast_ones = nest.map_structure(cast, zero_of(space), seen)
+        cast_ones = nest.map_structure(cast, zero_of(space), obs)
     except (TypeError, ValueError):
         raise SpaceError(
             f"the observations of episode {recording.ids[0]} are of another space",

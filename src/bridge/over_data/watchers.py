@@ -149,19 +149,19 @@ class PlannedWatcher:
         return self._choices.answers(caught[0], actions, flat_view(caught[1]))
 
     def _without_memory(self, obs: Nest, actions: Nest) -> Answers:
-        seen = obs if self._observe is None else self._observe(obs)
-        seen = nest.map_structure(narrowed, seen)
-        found = []
-        for start in range(0, len(nest.a_leaf(seen)), _ROWS):
+        observed = obs if self._observe is None else self._observe(obs)
+        observed = nest.map_structure(narrowed, observed)
+        answers = []
+        for start in range(0, len(nest.a_leaf(observed)), _ROWS):
             places = slice(start, start + _ROWS)
-            rows = nest.taken(seen, places)
+            rows = nest.taken(observed, places)
             direct = self._brain.quick(len(nest.a_leaf(rows))) if nest.is_leaf(rows) else None
             if direct is None:
                 inputs = self._brain.run({"obs": rows}, [])[0]
             else:
                 inputs = direct.inputs(np.asarray(rows.reshape(len(rows), -1), np.float32))
-            found.append(self._choices.answers(inputs, nest.taken(actions, places), None))
-        return replace(joined_answers(found), seen=flat_view(seen))
+            answers.append(self._choices.answers(inputs, nest.taken(actions, places), None))
+        return replace(joined_answers(answers), seen=flat_view(observed))
 
 
 class LegacyWatcher:
@@ -209,10 +209,10 @@ class LegacyWatcher:
         _, states, fetches = self._policy.compute_actions_from_input_dict(columns, explore=False)
         inputs = fetches["action_dist_inputs"]
         answers = self._choices.answers(inputs, actions, flat_view(columns["obs"]))
-        taken = self._choices.remembered(inputs, actions)
-        asked = [each.data.raw_dict for each in ready]
+        remembered = self._choices.remembered(inputs, actions)
+        records = [each.data.raw_dict for each in ready]
         named = [(slot, "agent") for slot in slots]
-        for answer in answers_of(named, asked, (taken, states, fetches)):
+        for answer in answers_of(named, records, (remembered, states, fetches)):
             agent.on_policy_output(answer)
         return answers
 
@@ -248,31 +248,36 @@ class EpisodeWatcher:
     def step(self, obs: Nest, rewards: Array, actions: Nest) -> Answers:
         """The next step of the first episodes, through the pipelines."""
         episodes = self._episodes[: len(rewards)]
-        for place, (episode, seen) in enumerate(zip(episodes, unbatch(obs), strict=True)):
+        for place, (episode, observed) in enumerate(zip(episodes, unbatch(obs), strict=True)):
             if self._done:
-                episode.add_env_step(seen, reward=float(rewards[place]), **self._done[place])
+                episode.add_env_step(observed, reward=float(rewards[place]), **self._done[place])
             else:
-                episode.add_env_reset(seen)
+                episode.add_env_reset(observed)
         env_to_module, module, module_to_env = self._triple
         shared: dict[str, Any] = {}
-        told = {"rl_module": module, "episodes": episodes, "explore": False, "shared_data": shared}
-        given = env_to_module(batch={}, **told)
-        seen = given["obs"]
+        common = {
+            "rl_module": module,
+            "episodes": episodes,
+            "explore": False,
+            "shared_data": shared,
+        }
+        inputs_of = env_to_module(batch={}, **common)
+        observed = inputs_of["obs"]
         if module.is_stateful():
-            seen = nest.map_structure(lambda leaf: leaf[:, 0], seen)
-        view = flat_view(nest.map_structure(lambda leaf: np.array(xp.to_numpy(leaf)), seen))
-        made = module_to_env(batch=module.forward_inference(given), **told)
-        made.pop("actions_for_env", None)
-        inputs = made.get("action_dist_inputs")
-        inputs = made["actions"] if inputs is None else inputs
-        self._brain.gives_actions = "action_dist_inputs" not in made
+            observed = nest.map_structure(lambda leaf: leaf[:, 0], observed)
+        view = flat_view(nest.map_structure(lambda leaf: np.array(xp.to_numpy(leaf)), observed))
+        sent = module_to_env(batch=module.forward_inference(inputs_of), **common)
+        sent.pop("actions_for_env", None)
+        inputs = sent.get("action_dist_inputs")
+        inputs = sent["actions"] if inputs is None else inputs
+        self._brain.gives_actions = "action_dist_inputs" not in sent
         inputs = np.stack([np.asarray(xp.to_numpy(each)) for each in inputs])
         answers = self._choices.answers(inputs, actions, view)
-        taken = unbatch(self._choices.remembered(inputs, actions))
-        made.pop("actions")
+        remembered = unbatch(self._choices.remembered(inputs, actions))
+        sent.pop("actions")
         self._done = [
-            {"action": action, "extra_model_outputs": {n: c[row] for n, c in made.items()}}
-            for row, action in enumerate(taken)
+            {"action": action, "extra_model_outputs": {n: c[row] for n, c in sent.items()}}
+            for row, action in enumerate(remembered)
         ]
         return answers
 
@@ -308,8 +313,8 @@ class ProgramWatcher:
         rows = len(rewards)
         keys = [(row, "agent") for row in range(rows)]
         rng = np.random.default_rng(0)
-        found = self._player.act(obs, (keys, rewards, None, False, rng, True))
-        taken = np.asarray(actions).reshape(rows).astype(np.int64)
-        every = np.eye(self._count)[np.asarray(found).reshape(rows).astype(np.int64)]
-        self._player.remember(keys, taken)  # type: ignore[attr-defined]  # of a program
-        return Answers(every[np.arange(rows), taken], every, flat_view(np.asarray(obs)))
+        chosen = self._player.act(obs, (keys, rewards, None, False, rng, True))
+        numbers = np.asarray(actions).reshape(rows).astype(np.int64)
+        every = np.eye(self._count)[np.asarray(chosen).reshape(rows).astype(np.int64)]
+        self._player.remember(keys, numbers)  # type: ignore[attr-defined]  # of a program
+        return Answers(every[np.arange(rows), numbers], every, flat_view(np.asarray(obs)))

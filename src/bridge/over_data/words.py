@@ -31,7 +31,7 @@ def answer(appraisal: Appraisal) -> str:
 
 def weight_words(weights: Weights) -> list[str]:
     """How much of the data speaks for a policy, in sentences."""
-    said = [
+    sentences = [
         f"{weights.episodes:,} episodes are worth {weights.effective:,.1f} of its own "
         f"({weights.effective / weights.episodes:.0%}, the effective sample size)",
         f"the heaviest hundredth of them has {weights.largest_share:.0%} of all weight",
@@ -39,8 +39,8 @@ def weight_words(weights: Weights) -> list[str]:
         "1 is due",
     ]
     if weights.zero_share:
-        said.append(f"{weights.zero_share:.0%} of them have none at all")
-    return said
+        sentences.append(f"{weights.zero_share:.0%} of them have none at all")
+    return sentences
 
 
 def difference_words(appraisal: Appraisal) -> list[str]:
@@ -50,12 +50,12 @@ def difference_words(appraisal: Appraisal) -> list[str]:
         return []
     better = [name for name, (_, each) in appraisal.differences.items() if each.low > 0]
     worse = [name for name, (_, each) in appraisal.differences.items() if each.high < 0]
-    said = []
+    sentences = []
     if better:
-        said.append(f"{appraisal.policy} is worth more by {', '.join(better)}")
+        sentences.append(f"{appraisal.policy} is worth more by {', '.join(better)}")
     if worse:
-        said.append(f"{other.policy} is worth more by {', '.join(worse)}")
-    return said or ["no method tells them apart"]
+        sentences.append(f"{other.policy} is worth more by {', '.join(worse)}")
+    return sentences or ["no method tells them apart"]
 
 
 def interval_text(interval: Interval) -> str:

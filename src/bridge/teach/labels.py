@@ -69,9 +69,9 @@ class PolicyTeacher:
     """
 
     def __init__(self, source: Source | Actor) -> None:
-        found = source if isinstance(source, Actor) else Actor.from_policy(source)
-        held = found.natives.policies
-        self.actors = {name: Actor.from_policy(each) for name, each in held.items()}
+        actor = source if isinstance(source, Actor) else Actor.from_policy(source)
+        policies = actor.natives.policies
+        self.actors = {name: Actor.from_policy(each) for name, each in policies.items()}
         self.is_stretched = True
         self.has_values: bool | None = None
 
@@ -94,16 +94,16 @@ class PolicyTeacher:
         """
         mine = self.actors.get(module_id)
         for actor in self.actors.values() if mine is None else (mine,):
-            for what, known, other in (
+            for what, teachers, other in (
                 ("sees", actor.observation_space, sees),
                 ("does", actor.action_space, takes),
             ):
-                if other is not None and not _is_like(known, other):
+                if other is not None and not _is_like(teachers, other):
                     kind = "observation" if what == "sees" else "action"
                     raise SpaceError(
                         f"the teacher {what} other things than the environment has",
                         expected=describe(other),
-                        found=f"{describe(known)}: {_difference(known, other, kind)}",
+                        found=f"{describe(teachers)}: {_difference(teachers, other, kind)}",
                         hint="adapt it first: rlconnect.adapt(teacher, env=...).",
                     )
 
@@ -124,9 +124,9 @@ class PolicyTeacher:
         actor = self.of(module_id)
         if actor is None:
             return None
-        seen = observations if isinstance(observations, np.ndarray) else batched([*observations])
+        rows = observations if isinstance(observations, np.ndarray) else batched([*observations])
         actions, fetches = actor.act_and_fetch(
-            seen, env_ids=[*env_ids], agent_ids=agent_ids and [*agent_ids], reward=reward
+            rows, env_ids=[*env_ids], agent_ids=agent_ids and [*agent_ids], reward=reward
         )
         values = fetches.get(Columns.VF_PREDS)
         self.has_values = values is not None
@@ -200,13 +200,13 @@ def _of_numbers(actions: Array, inputs: Any, space: Any, is_stretched: bool) -> 
     width = means.shape[-1]
     if inputs is None or np.shape(inputs)[-1] != 2 * width:
         return np.concatenate([means, np.full_like(means, _STEADY)], axis=-1)
-    told: Array = np.asarray(inputs, np.float32)
-    own, deviations = told[:, :width], told[:, width:]
+    numbers: Array = np.asarray(inputs, np.float32)
+    own_means, deviations = numbers[:, :width], numbers[:, width:]
     bounds = (-1.0, 1.0) if is_stretched else (space.low.reshape(-1), space.high.reshape(-1))
-    if np.allclose(np.clip(own, *bounds), np.clip(means, *bounds), atol=1e-4):
-        return told
+    if np.allclose(np.clip(own_means, *bounds), np.clip(means, *bounds), atol=1e-4):
+        return numbers
     if np.allclose(
-        np.clip(own, space.low.reshape(-1), space.high.reshape(-1)),
+        np.clip(own_means, space.low.reshape(-1), space.high.reshape(-1)),
         actions.reshape(means.shape),
         atol=1e-4,
     ):  # as the environment takes them
@@ -221,9 +221,9 @@ def _log_scale(space: Any) -> Array:
     return np.asarray(np.where(is_bounded, np.log(2 / np.where(is_bounded, high - low, 2.0)), 0.0))
 
 
-def _difference(known: Any, other: Any, kind: str) -> str:
+def _difference(teacher_space: Any, other: Any, kind: str) -> str:
     """What differs, in words: which columns."""
-    diff = diff_spaces(known, other, kind=kind)
+    diff = diff_spaces(teacher_space, other, kind=kind)
     return "; ".join(change.text for change in diff.changes) or "of another form"
 
 
@@ -244,5 +244,5 @@ def _choices(space: Any) -> Any:
 
 
 def _parts(space: Any) -> Any:
-    held = space.spaces
-    return held.items() if isinstance(held, Mapping) else enumerate(held)
+    inner = space.spaces
+    return inner.items() if isinstance(inner, Mapping) else enumerate(inner)

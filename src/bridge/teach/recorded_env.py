@@ -46,8 +46,8 @@ class RecordedEnv(gym.Env[Any, Any]):
         self._step = at + 1
         is_over = self._step == len(episode)
         is_end = is_over and episode.is_terminated
-        seen = nest.taken(episode.observations, self._step)
-        return seen, float(episode.rewards[at]), is_end, is_over and not is_end, {}
+        obs = nest.taken(episode.observations, self._step)
+        return obs, float(episode.rewards[at]), is_end, is_over and not is_end, {}
 
 
 def over_and_over(data: Dataset) -> Iterator[Recording]:

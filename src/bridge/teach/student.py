@@ -58,12 +58,12 @@ def agent_spaces(playing: Callable[[], Any]) -> dict[Any, tuple[Any, Any]]:
     env = playing()
     several = agents_of(env)
     if several is None:
-        found: dict[Any, tuple[Any, Any]] = {None: spaces_of_one(env)}
+        by_agent: dict[Any, tuple[Any, Any]] = {None: spaces_of_one(env)}
     else:
         sees, takes = several
-        found = {agent: (sees[agent], takes[agent]) for agent in sees}
+        by_agent = {agent: (sees[agent], takes[agent]) for agent in sees}
     env.close()
-    return found
+    return by_agent
 
 
 def random_play(playing: Callable[[], Any], episodes: int, seed: int) -> Played:

@@ -97,12 +97,12 @@ def teach(
         CheckpointWriteError: The disk refuses; what was there before is untouched.
     """
     config, weights = student_of(student)
-    made = config.env if env is None else env
-    if made is None:
+    env_source = config.env if env is None else env
+    if env_source is None:
         raise ConfigError(
             "teach() needs an environment", hint="give env=, or config.environment()."
         )
-    playing = maker(made, config)
+    playing = maker(env_source, config)
     by_agent = agent_spaces(playing)
     mapping = None
     if config.is_multi_agent:
@@ -165,8 +165,8 @@ def teach(
                 minibatch_size=minibatch_size,
                 shuffle_batch_per_epoch=True,
             )
-            told = [result[name][TEACHER_KL].peek() for name in learner.module]
-            lessons.append(Lesson(played, alike, float(np.mean(told))))
+            divergences = [result[name][TEACHER_KL].peek() for name in learner.module]
+            lessons.append(Lesson(played, alike, float(np.mean(divergences))))
             modules = {name: each.unwrapped() for name, each in learner.module.items()}
             pipelines = runner._env_to_module, runner._module_to_env
             taught: Any = triples_of(modules, *pipelines)
@@ -256,10 +256,10 @@ class _Memory:
 
     def drawn(self, steps: int) -> list[Any]:
         """Different episodes, until they have so many steps."""
-        found, count = [], 0
+        episodes, count = [], 0
         for place in self._rng.permutation(len(self._episodes)):
             if count >= steps:
                 break
-            found.append(self._episodes[place])
-            count += len(found[-1])
-        return found
+            episodes.append(self._episodes[place])
+            count += len(episodes[-1])
+        return episodes

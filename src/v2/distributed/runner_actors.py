@@ -105,8 +105,10 @@ class RunnerActors:
             timeout_s: How long to wait; None waits for all.
             has_state: Whether connector states come along.
         """
-        given = {"has_state": has_state, **size}
-        return self._together("call", dict.fromkeys(self._actors, (take_sample, given)), timeout_s)
+        arguments = {"has_state": has_state, **size}
+        return self._together(
+            "call", dict.fromkeys(self._actors, (take_sample, arguments)), timeout_s
+        )
 
     def foreach(
         self,
@@ -121,7 +123,7 @@ class RunnerActors:
     def foreach_with(self, func: Callable[[Any, Any], Any], arguments: Sequence[Any]) -> None:
         """Call a function with each runner and an argument of its own."""
         each = zip(self._actors, arguments, strict=True)
-        self._together("call_with", {index: (func, own) for index, own in each}, None)
+        self._together("call_with", {index: (func, argument) for index, argument in each}, None)
 
     def first(self, func: Callable[..., Any]) -> Any:
         """Call a function with the first runner."""
@@ -181,26 +183,26 @@ class RunnerActors:
             self._ray.kill(self._actors.pop(index))
         room = self.config.max_num_env_runner_restarts - self.num_restarts
         again = lost[: max(room, 0)] if self.config.restart_failed_env_runners else []
-        gone = [index for index in lost if index not in again]
-        if gone and not self._is_ignoring:
+        not_restarted = [index for index in lost if index not in again]
+        if not_restarted and not self._is_ignoring:
             raise LostRunnersError(
-                f"env runners {gone} are lost",
+                f"env runners {not_restarted} are lost",
                 found=f"{self.num_restarts} restarts so far",
                 hint="see fault_tolerance(restart_failed_env_runners=..., "
                 "max_num_env_runner_restarts=..., ignore_env_runner_failures=...).",
             )
-        self.num_dropped += len(gone)
+        self.num_dropped += len(not_restarted)
         counted = enumerate(again, self.num_restarts + 1)
-        made = {index: self._make(index, restart) for restart, index in counted}
-        for actor in made.values():
+        restarted = {index: self._make(index, restart) for restart, index in counted}
+        for actor in restarted.values():
             self._ray.get(
                 actor.set_state.remote(self._state, True),
                 timeout=self.config.env_runner_restore_timeout_s or None,
             )
-        self.num_restarts += len(made)
-        self._actors = dict(sorted({**self._actors, **made}.items()))
-        if made and self._on_recreated is not None:
-            self._on_recreated(list(made))
+        self.num_restarts += len(restarted)
+        self._actors = dict(sorted({**self._actors, **restarted}.items()))
+        if restarted and self._on_recreated is not None:
+            self._on_recreated(list(restarted))
         if not self._actors:
             raise LostRunnersError("all env runners are lost", expected="at least one")
 
@@ -241,7 +243,7 @@ class _RunnerActor:
 
 def _with_all_modules(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """A new state; weights of modules that it leaves out stay."""
-    made = dict(new)
+    merged = dict(new)
     if "rl_module" in new and "rl_module" in old:
-        made["rl_module"] = {**old["rl_module"], **new["rl_module"]}
-    return made
+        merged["rl_module"] = {**old["rl_module"], **new["rl_module"]}
+    return merged

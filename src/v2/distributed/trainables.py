@@ -60,26 +60,30 @@ def algorithm_trainable(
     def make(values: Mapping[str, Any], folder: str) -> Any:
         if creator is not None:  # A trial's process knows only what it is told.
             register_env(env, creator)
-        made = algorithm_class(
+        algorithm = algorithm_class(
             config=merge(config, values),
             logger_creator=lambda _: _Folder(folder),
         )
-        made.progress_line = None
+        algorithm.progress_line = None
         if begin_from is not None:
-            made.restore(begin_from)
-        return made
+            algorithm.restore(begin_from)
+        return algorithm
 
     def bundles(values: Mapping[str, Any]) -> list[dict[str, float]]:
-        own = merge(config, values)
+        trial_config = merge(config, values)
         runner = {
-            "CPU": own.num_cpus_per_env_runner,
-            "GPU": own.num_gpus_per_env_runner,
-            **own.custom_resources_per_env_runner,
+            "CPU": trial_config.num_cpus_per_env_runner,
+            "GPU": trial_config.num_gpus_per_env_runner,
+            **trial_config.custom_resources_per_env_runner,
         }
-        beside = own.num_env_runners + own.evaluation_num_env_runners
-        gpus = 0 if own.num_learners else own.num_gpus_per_learner
-        main = {"CPU": own.num_cpus_for_main_process, "GPU": gpus}
-        return [main, *[runner] * beside, *[own.learner_resources] * own.num_learners]
+        beside = trial_config.num_env_runners + trial_config.evaluation_num_env_runners
+        gpus = 0 if trial_config.num_learners else trial_config.num_gpus_per_learner
+        main = {"CPU": trial_config.num_cpus_for_main_process, "GPU": gpus}
+        return [
+            main,
+            *[runner] * beside,
+            *[trial_config.learner_resources] * trial_config.num_learners,
+        ]
 
     return ray_trainable(algorithm_class.__name__, make, bundles)
 
@@ -105,11 +109,11 @@ def ray_trainable(
         @classmethod
         def default_resource_request(cls, config: dict[str, Any]) -> Any:
             """What Ray sets aside for a trial."""
-            asked = [
+            bundles_asked = [
                 {kind: float(count) for kind, count in each.items() if count}
                 for each in bundles(config)
             ]
-            return tune.PlacementGroupFactory(asked)
+            return tune.PlacementGroupFactory(bundles_asked)
 
         def setup(self, config: dict[str, Any]) -> None:
             """Begin, with the trial's settings."""

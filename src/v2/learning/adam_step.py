@@ -58,41 +58,44 @@ class AdamStep:
 
     def _goes_on(self) -> bool:
         """Whether it remembers what it did after the last step, and nobody watches steps."""
-        made: Any = self._optimizer
+        optimizer: Any = self._optimizer
         return (
-            made.state is self._state
-            and len(made.state) == len(self._lists[0])  # type: ignore[index]  # there are some
-            and _is_plain(made)
+            optimizer.state is self._state
+            and len(optimizer.state) == len(self._lists[0])  # type: ignore[index]  # there are some
+            and _is_plain(optimizer)
         )
 
 
-def _is_plain(made: Any) -> bool:
+def _is_plain(optimizer: Any) -> bool:
     """Whether an optimiser is torch's fused Adam, with settings of numbers and no hooks."""
-    if type(made) is not Adam or len(made.param_groups) != 1 or "step" in vars(made):
+    if type(optimizer) is not Adam or len(optimizer.param_groups) != 1 or "step" in vars(optimizer):
         return False
-    group = made.param_groups[0]
+    group = optimizer.param_groups[0]
     is_odd = any(group.get(name) for name in _ODD) or not group.get("fused")
     return not (
         is_odd
         or isinstance(group["lr"], torch.Tensor)
-        or made._optimizer_step_pre_hooks
-        or made._optimizer_step_post_hooks
+        or optimizer._optimizer_step_pre_hooks
+        or optimizer._optimizer_step_post_hooks
         or hooks._global_optimizer_pre_hooks
         or hooks._global_optimizer_post_hooks
-        or getattr(made, "grad_scale", None) is not None
-        or getattr(made, "found_inf", None) is not None
+        or getattr(optimizer, "grad_scale", None) is not None
+        or getattr(optimizer, "found_inf", None) is not None
     )
 
 
 _ODD = ("amsgrad", "maximize", "capturable", "differentiable", "decoupled_weight_decay")
 
 
-def _lists_of(made: Any) -> tuple[list[Any], ...] | None:
+def _lists_of(optimizer: Any) -> tuple[list[Any], ...] | None:
     """Parameters, both moments and steps, as the kernel takes them; None where it does not."""
-    if not _is_plain(made):
+    if not _is_plain(optimizer):
         return None
-    params = made.param_groups[0]["params"]
-    held = [made.state.get(param) for param in params]
-    if not all(held) or len({(param.device, param.dtype) for param in params}) != 1:
+    params = optimizer.param_groups[0]["params"]
+    states = [optimizer.state.get(param) for param in params]
+    if not all(states) or len({(param.device, param.dtype) for param in params}) != 1:
         return None
-    return (params, *([each[name] for each in held] for name in ("exp_avg", "exp_avg_sq", "step")))
+    return (
+        params,
+        *([each[name] for each in states] for name in ("exp_avg", "exp_avg_sq", "step")),
+    )

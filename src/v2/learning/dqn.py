@@ -98,13 +98,15 @@ class DQNTorchLearner(DQNLearner, TorchLearner):
 
         def told() -> dict[str, Tensor]:
             values = chosen.detach() if mask is None else chosen.detach()[mask.bool()]
-            found = {
+            figures = {
                 QF_MEAN_KEY: mean(chosen),
                 QF_MAX_KEY: _extreme(values, torch.max),
                 QF_MIN_KEY: _extreme(values, torch.min),
                 TD_ERROR_MEAN_KEY: mean(terms.td_error),
             }
-            return {**found, **_told_of_distributions(fwd_out)} if config.num_atoms > 1 else found
+            return (
+                {**figures, **_told_of_distributions(fwd_out)} if config.num_atoms > 1 else figures
+            )
 
         self._keep_terms(module_id, {QF_LOSS_KEY: loss}, late=told)
         return loss
@@ -135,8 +137,8 @@ def _at_actions(distributions: Tensor, actions: Tensor) -> Tensor:
 
 def _extreme(values: Tensor, find: Any) -> Tensor:
     """The largest or least value; NaN where none counts."""
-    found: Tensor = find(values) if values.numel() else values.new_tensor(float("nan"))
-    return found
+    extreme: Tensor = find(values) if values.numel() else values.new_tensor(float("nan"))
+    return extreme
 
 
 def _told_of_distributions(fwd_out: Mapping[str, Any]) -> dict[str, Tensor]:

@@ -95,13 +95,13 @@ class Learner(ModuleHolder):
         self, batch: Any, batches: Sequence[Any] | None, episodes: Sequence[Any] | None
     ) -> TrainBatch:
         """What is given, as columns of the modules that are to learn."""
-        given = self._given_batch(batch, batches, episodes)
+        all_batches = self._given_batch(batch, batches, episodes)
         trained = {
             module_id: columns
-            for module_id, columns in checked(given, self.module).columns.items()
-            if self.should_module_be_updated(module_id, given.columns)
+            for module_id, columns in checked(all_batches, self.module).columns.items()
+            if self.should_module_be_updated(module_id, all_batches.columns)
         }
-        return TrainBatch(trained, given.env_steps)
+        return TrainBatch(trained, all_batches.env_steps)
 
     def _improve(self, batch: TrainBatch, epochs: Epochs, timesteps: Mapping[Any, Any]) -> None:
         """Learn from columns, and move what moves with updates."""
@@ -217,16 +217,16 @@ class Learner(ModuleHolder):
         losses = {}
         for module_id, outputs in fwd_out.items():
             module = self.module[module_id].unwrapped()
-            given = {
+            arguments = {
                 "module_id": module_id,
                 "config": self._config_of(module_id),
                 "batch": batch[module_id],
                 "fwd_out": outputs,
             }
             losses[module_id] = (
-                module.compute_self_supervised_loss(learner=self, **given)
+                module.compute_self_supervised_loss(learner=self, **arguments)
                 if isinstance(module, SelfSupervisedLossAPI)
-                else self.compute_loss_for_module(**given)
+                else self.compute_loss_for_module(**arguments)
             )
         return losses
 

@@ -132,9 +132,9 @@ class _Actor:
 
     def free_port(self) -> int:
         """A port that nobody listens on here."""
-        with socket.socket() as made:
-            made.bind(("", 0))
-            port: int = made.getsockname()[1]
+        with socket.socket() as listening:
+            listening.bind(("", 0))
+            port: int = listening.getsockname()[1]
             return port
 
     def do(self, message: tuple[bytes, list[Any]]) -> Any:

@@ -83,13 +83,13 @@ class LearnerGroup(Checkpointable):
         from .learner_worker import LearnerPlan
 
         count = config.num_learners
-        ray, asked = ray_that_runs(), config.learner_resources
-        if ray is not None and not has_room(ray, asked, count):
+        ray, resources = ray_that_runs(), config.learner_resources
+        if ray is not None and not has_room(ray, resources, count):
             _log.warning(
                 "Ray has no room for %d learners with %s each: they are processes beside this one. "
                 "config.learners(num_cpus_per_learner=...) says what each asks for.",
                 count,
-                asked,
+                resources,
             )
             ray = None
         if ray is None and sys.platform == "win32":
@@ -99,7 +99,7 @@ class LearnerGroup(Checkpointable):
                 found=f"num_learners={count}",
             )
         share = config.num_cpus_per_learner
-        threads = int(asked["CPU"]) if ray is not None else _processors() // count
+        threads = int(resources["CPU"]) if ray is not None else _processors() // count
         threads = threads if share == "auto" else int(share)
         is_seen = ray is not None or torch.cuda.device_count() >= count
         has_own_device = config.num_gpus_per_learner >= 1 and is_seen
@@ -118,7 +118,7 @@ class LearnerGroup(Checkpointable):
             )
 
         if ray is not None:
-            return LearnerActors(plan, count, ray, asked)
+            return LearnerActors(plan, count, ray, resources)
         return LearnerProcesses(plan, count)
 
     @property
@@ -188,17 +188,24 @@ class LearnerGroup(Checkpointable):
         if minibatch_size is not None:
             epochs = replace(epochs, minibatch_size=minibatch_size * len(self))
         learner._module_configs.clear()
-        taken = learner._taken(batch, batches, episodes)
+        train_batch = learner._taken(batch, batches, episodes)
         answers = others.ask(
-            "improve", taken, epochs, dict(timesteps or {}), torch.get_rng_state(), is_lent=True
+            "improve",
+            train_batch,
+            epochs,
+            dict(timesteps or {}),
+            torch.get_rng_state(),
+            is_lent=True,
         )
         _, random_state, modules = answers[0]
         learner.module.set_state(modules)
-        learner._weights_seq_no += bool(taken.columns)
+        learner._weights_seq_no += bool(train_batch.columns)
         torch.set_rng_state(random_state)
         self._is_behind = True
         results = [result for result, *_ in answers]
-        _join_errors(results, {key: row_count(own) for key, own in taken.columns.items()})
+        _join_errors(
+            results, {key: row_count(columns) for key, columns in train_batch.columns.items()}
+        )
         learner.metrics.aggregate(results)
         return learner.metrics.reduce()
 
@@ -375,15 +382,19 @@ def _change(learner: Any, method: str, given: Mapping[str, Any]) -> Any:
 def _join_errors(results: Sequence[Any], rows: Mapping[str, int]) -> None:
     """Put the errors of rows into their order: minibatch by minibatch, learner by learner."""
     for module_id, count in rows.items():
-        found = [own[module_id][TD_ERROR_KEY] for own in results if TD_ERROR_KEY in own[module_id]]
-        if not found:
+        errors_of = [
+            result[module_id][TD_ERROR_KEY]
+            for result in results
+            if TD_ERROR_KEY in result[module_id]
+        ]
+        if not errors_of:
             continue
-        joined = found[0].like()
-        for errors in zip(*(each.values() for each in found), strict=True):
+        joined = errors_of[0].like()
+        for errors in zip(*(each.values() for each in errors_of), strict=True):
             for each in errors[:count]:  # With fewer rows than learners, the others stand in.
                 joined.push(each)
-        for own in results:
-            del own[module_id][TD_ERROR_KEY]
+        for result in results:
+            del result[module_id][TD_ERROR_KEY]
         results[0][module_id][TD_ERROR_KEY] = joined
 
 

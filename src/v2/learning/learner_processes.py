@@ -126,15 +126,15 @@ class Learners(abc.ABC):
         while waiting and time.monotonic() < deadline:
             for worker in self._ready(waiting, 0.2 if missed else None):
                 waiting.remove(worker)
-                is_fine, found = self._answer(worker)
+                is_fine, answer = self._answer(worker)
                 if is_fine:
-                    answers[worker.index] = found
-                elif not found["is_of_another"]:
-                    failed = failed or (worker, found)
+                    answers[worker.index] = answer
+                elif not answer["is_of_another"]:
+                    failed = failed or (worker, answer)
                     if not is_patient:
                         return [], failed
                 elif missed is None:
-                    missed, deadline = (worker, found), time.monotonic() + _GRACE
+                    missed, deadline = (worker, answer), time.monotonic() + _GRACE
         failed = failed or missed
         return [] if failed else [answers[worker.index] for worker in workers], failed
 
@@ -144,15 +144,15 @@ class Learners(abc.ABC):
         Raises:
             LostLearnerError: It has died.
         """
-        found: tuple[bool, Any] | None = worker.received()
-        if found is None:
+        answer: tuple[bool, Any] | None = worker.received()
+        if answer is None:
             raise LostLearnerError(
                 f"{worker.name} of {len(self._workers)} has ended",
                 found=worker.ending(),
                 hint=_RESUME,
                 learner=worker.index,
             )
-        return found
+        return answer
 
     def stop(self, why: str = "they were shut down") -> None:
         """End all processes."""
@@ -227,20 +227,20 @@ class _Worker:
         return f"{signal.Signals(-code).name}; where nobody has killed it, memory may have run out"
 
 
-def _raise(worker: Any, found: dict[str, Any]) -> None:
+def _raise(worker: Any, answer: dict[str, Any]) -> None:
     """Raise what a learner raised, as it is, and say whose it is."""
-    told = LearnerError(f"{worker.name} failed", found=found["text"], learner=worker.index)
-    if found["error"] is None:
+    error_told = LearnerError(f"{worker.name} failed", found=answer["text"], learner=worker.index)
+    if answer["error"] is None:
         raise LearnerError(
-            f"{worker.name} raised {found['summary']}", learner=worker.index
-        ) from told
-    error = pickle.loads(found["error"])
+            f"{worker.name} raised {answer['summary']}", learner=worker.index
+        ) from error_told
+    error = pickle.loads(answer["error"])
     if isinstance(error, RlconnectError):
         error.message = f"{worker.name}: {error.message}"
         error.facts["learner"] = worker.index
     elif hasattr(error, "add_note"):  # Python 3.11
         error.add_note(f"raised in {worker.name}")
-    raise error from told
+    raise error from error_told
 
 
 def _end(workers: list[_Worker], folder: str, owner: int) -> None:

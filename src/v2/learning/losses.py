@@ -161,12 +161,15 @@ def marwil_terms(
     mean = RowMean(mask)
     advantages = value_targets - values
     squared = mean(advantages.square())
-    seen, is_any = squared.detach(), squared.new_ones(()) if mask is None else mask.any().float()
+    norm_seen, is_any = (
+        squared.detach(),
+        squared.new_ones(()) if mask is None else mask.any().float(),
+    )
     if over_learners is not None:
-        seen, is_any = over_learners(torch.stack([seen, is_any]))
+        norm_seen, is_any = over_learners(torch.stack([norm_seen, is_any]))
     if mask is not None:  # Where no row counts there is nothing to move towards.
         update_rate = update_rate * is_any
-    norm = squared_norm + update_rate * (seen - squared_norm)
+    norm = squared_norm + update_rate * (norm_seen - squared_norm)
     weights = torch.exp(beta * (advantages.detach() / (1e-8 + norm.sqrt())))
     policy_loss = -mean(weights * _widened(logp, log_std, bc_logstd_coeff))
     vf_loss = 0.5 * squared

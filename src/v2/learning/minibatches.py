@@ -76,10 +76,12 @@ def minibatches(
         [[0, 1], [2, 0]]
     """
     if epochs.minibatch_size is None:
-        own = batch if part is None else {key: _part_of(each, part) for key, each in batch.items()}
+        shares = (
+            batch if part is None else {key: _part_of(each, part) for key, each in batch.items()}
+        )
         for _ in range(epochs.num_minibatches or epochs.num_epochs):
             yield {
-                module_id: _with_part(columns, own[module_id], part)
+                module_id: _with_part(columns, shares[module_id], part)
                 for module_id, columns in batch.items()
             }
         return
@@ -90,23 +92,25 @@ def minibatches(
     count = epochs.num_minibatches or max(
         -(-stream.rows * epochs.num_epochs // stream.size) for stream in streams.values()
     )
-    for left in range(count, 0, -1):
-        yield {module_id: stream.next(left) for module_id, stream in streams.items()}
+    for steps_left in range(count, 0, -1):
+        yield {module_id: stream.next(steps_left) for module_id, stream in streams.items()}
 
 
 def _part_of(columns: Mapping[str, Any], part: Callable[[int], RowPart]) -> dict[str, Any]:
     """A learner's rows of all, as copies: the memory they come in is not its own."""
-    own = part(row_count(columns))
-    rows = np.arange(own.start, own.stop)
+    share = part(row_count(columns))
+    rows = np.arange(share.start, share.stop)
     return {name: _gathered(column, rows) for name, column in columns.items()}
 
 
 def _with_part(
-    whole: Mapping[str, Any], own: Mapping[str, Any], part: Callable[[int], RowPart] | None
+    columns_of_all: Mapping[str, Any],
+    share: Mapping[str, Any],
+    part: Callable[[int], RowPart] | None,
 ) -> ModuleBatch:
-    made = ModuleBatch(own)
-    made.part = None if part is None else part(row_count(whole))
-    return made
+    module_batch = ModuleBatch(share)
+    module_batch.part = None if part is None else part(row_count(columns_of_all))
+    return module_batch
 
 
 def row_count(columns: Mapping[str, Any]) -> int:
@@ -159,11 +163,11 @@ class _Stream:
             self._block = {name: _gathered(column, rows) for name, column in self._columns.items()}
         start = self._next_in_block * self._length
         self._next_in_block += 1
-        made = ModuleBatch(
+        module_batch = ModuleBatch(
             (name, _cut(column, start, self._length)) for name, column in self._block.items()
         )
-        made.part = self._part
-        return made
+        module_batch.part = self._part
+        return module_batch
 
     def _take(self, count: int) -> Array:
         parts = []

@@ -26,8 +26,8 @@ class ModuleBatch(dict[str, Any]):
 
     @override
     def __len__(self) -> int:
-        held = self.get(Columns.OBS)
-        columns = self.values() if held is None else (held,)
+        obs = self.get(Columns.OBS)
+        columns = self.values() if obs is None else (obs,)
         return next((len(nest.a_leaf(column)) for column in columns), 0)
 
     def __bool__(self) -> bool:

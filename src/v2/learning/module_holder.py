@@ -170,8 +170,8 @@ class ModuleHolder(Checkpointable):
             DuplicateNameError: There is one of that id.
         """
         self._check_is_built()
-        whole = replace(module_spec, inference_only=False)
-        self.module.add_module(module_id, self._placed(whole.build()))
+        full_spec = replace(module_spec, inference_only=False)
+        self.module.add_module(module_id, self._placed(full_spec.build()))
         if config_overrides:
             overrides = {
                 **(self.config.algorithm_config_overrides_per_module or {}),

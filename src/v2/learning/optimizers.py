@@ -80,11 +80,11 @@ class Optimizers:
             raise ConfigError(
                 place, expected="a torch.optim.Optimizer", found=type(optimizer).__name__
             )
-        held = {id(param) for group in optimizer.param_groups for param in group["params"]}
-        if held != {id(param) for param in params}:
+        param_ids = {id(param) for group in optimizer.param_groups for param in group["params"]}
+        if param_ids != {id(param) for param in params}:
             raise ConfigError(
                 f"{place} holds other parameters than `params`",
-                expected=f"the same {len(held)} parameters",
+                expected=f"the same {len(param_ids)} parameters",
                 found=f"{len(params)} in `params`",
             )
         schedule = None
@@ -114,10 +114,10 @@ class Optimizers:
         try:
             return self._entries[f"{module_id}_{name}"]
         except KeyError:
-            known = ", ".join(f"{e.name!r} of {e.module_id!r}" for e in self) or "none at all"
+            names = ", ".join(f"{e.name!r} of {e.module_id!r}" for e in self) or "none at all"
             raise UnknownOptimizerError(
                 f"Optimizer not found: {name!r} of module {module_id!r}",
-                expected=known,
+                expected=names,
                 hint="register_optimizer() in configure_optimizers_for_module() adds one.",
             ) from None
 
@@ -157,47 +157,47 @@ class Optimizers:
         Raises:
             ConfigError: An optimiser has other parameters than the state.
         """
-        for name, held in state.items():
+        for name, saved in state.items():
             if name not in self._entries:
                 continue
             with at(name):
-                _take(self._entries[name], held["state"])
+                _take(self._entries[name], saved["state"])
 
 
 def _take(entry: Entry, state: Mapping[str, Any]) -> None:
     """Let an optimiser go on from a state; nothing of it has changed if it does not fit."""
     optimizer = entry.optimizer
-    own = optimizer.state_dict()["param_groups"]
+    own_groups = optimizer.state_dict()["param_groups"]
     with at("param_groups"):
         groups = [dict(mapping(group)) for group in state["param_groups"]]
-        counts = _sizes(own), _sizes(groups)
+        counts = _sizes(own_groups), _sizes(groups)
     if counts[0] != counts[1]:
         raise ConfigError(
             f"the state of optimizer {entry.full_name!r} is of another network",
             expected=f"{sum(counts[0])} parameters",
             found=f"{sum(counts[1])}",
         )
-    for place, (mine, theirs) in enumerate(zip(own, groups, strict=True)):
+    for place, (mine, theirs) in enumerate(zip(own_groups, groups, strict=True)):
         # How the arithmetic is carried out is this machine's choice, not the checkpoint's.
         theirs.update({key: mine[key] for key in ("fused", "foreach") if key in mine})
         with at("param_groups", place):
             _check_settings(mine, theirs)
     with at("state"):
-        kept = _kept(mapping(state["state"]), optimizer, groups)
-    optimizer.load_state_dict({"state": kept, "param_groups": groups})
+        kept_state = _kept(mapping(state["state"]), optimizer, groups)
+    optimizer.load_state_dict({"state": kept_state, "param_groups": groups})
 
 
 def _check_settings(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
     """Refuse settings that are missing or of another kind, which the next step would stumble on."""
     for name, value in mine.items():
-        held = theirs[name] if name in theirs or isinstance(value, float) else value
+        setting = theirs[name] if name in theirs or isinstance(value, float) else value
         with at(name):
-            if isinstance(value, bool) and not isinstance(held, bool):
-                raise ValueError(f"True or False was expected, not a {type(held).__name__}")
+            if isinstance(value, bool) and not isinstance(setting, bool):
+                raise ValueError(f"True or False was expected, not a {type(setting).__name__}")
             if isinstance(value, float):
-                number(held)
+                number(setting)
             if isinstance(value, tuple):
-                numbers = [number(each) for each in held]
+                numbers = [number(each) for each in setting]
                 if len(numbers) != len(value):
                     raise ValueError(f"{len(value)} numbers were expected, not {len(numbers)}")
 
@@ -210,13 +210,13 @@ def _kept(
     for mine, theirs in zip(optimizer.param_groups, groups, strict=True):
         pairs = zip(theirs["params"], mine["params"], strict=True)
         shapes.update({key: tuple(param.shape) for key, param in pairs})
-    kept = {}
-    for key, held in state.items():
+    fitted = {}
+    for key, param_state in state.items():
         with at(key):
-            kept[key] = {
-                name: _fitting(name, value, shapes.get(key)) for name, value in held.items()
+            fitted[key] = {
+                name: _fitting(name, value, shapes.get(key)) for name, value in param_state.items()
             }
-    return kept
+    return fitted
 
 
 def _fitting(name: str, value: Any, shape: tuple[int, ...] | None) -> Any:
@@ -237,11 +237,11 @@ _ADAMS: Final = frozenset({"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"})
 
 def adam(params: Iterable[nn.Parameter], lr: float, eps: float = 1e-8) -> Adam:
     """Make Adam in the fastest form there is: fused where torch can, else in bulk."""
-    given = list(params)
+    listed = list(params)
     try:
-        return Adam(given, lr=lr, eps=eps, fused=True)
+        return Adam(listed, lr=lr, eps=eps, fused=True)
     except RuntimeError:  # this torch has no fused form for that device
-        return Adam(given, lr=lr, eps=eps, foreach=True)
+        return Adam(listed, lr=lr, eps=eps, foreach=True)
 
 
 def get_lr(optimizer: Optimizer) -> float:

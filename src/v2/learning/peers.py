@@ -70,8 +70,8 @@ class Peers:
         def shares() -> Shares:
             with _meeting():
                 work.wait()
-            found = torch.where(everywhere > 0, here / everywhere, 1 / self.count)
-            return dict(zip(counts, found.tolist(), strict=True))
+            shares = torch.where(everywhere > 0, here / everywhere, 1 / self.count)
+            return dict(zip(counts, shares.tolist(), strict=True))
 
         return shares
 
@@ -84,10 +84,10 @@ class Peers:
 
     def greatest(self, numbers: Tensor) -> Tensor:
         """The largest of what all learners give, number by number."""
-        found = numbers.clone()
+        largest = numbers.clone()
         with _meeting():
-            dist.all_reduce(found, dist.ReduceOp.MAX)
-        return found
+            dist.all_reduce(largest, dist.ReduceOp.MAX)
+        return largest
 
     def added_gradients(
         self, params: Mapping[Hashable, Tensor], gradients: Mapping[Hashable, Tensor]
@@ -101,21 +101,21 @@ class Peers:
         Returns:
             Those that are there anywhere.
         """
-        given = [gradients.get(ref) for ref in params]
-        is_there = torch.tensor([float(each is not None) for each in given], device=self._device)
+        in_order = [gradients.get(ref) for ref in params]
+        is_there = torch.tensor([float(each is not None) for each in in_order], device=self._device)
         flat = torch.cat(
             [
                 is_there,
                 *(
                     (torch.zeros_like(param) if each is None else each).reshape(-1)
-                    for param, each in zip(params.values(), given, strict=True)
+                    for param, each in zip(params.values(), in_order, strict=True)
                 ),
             ]
         )
         with _meeting():
             dist.all_reduce(flat)
         counts, *parts = flat.split_with_sizes(
-            [len(given), *(each.numel() for each in params.values())]
+            [len(in_order), *(each.numel() for each in params.values())]
         )
         return {
             ref: part.view(param.shape).to(param.dtype)

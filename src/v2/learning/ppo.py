@@ -172,12 +172,12 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
             entropy_coeff=self.entropy_coeff_schedulers_per_module[module_id].get_current_value(),
             kl_coeff=self.curr_kl_coeffs_per_module[module_id],
         )
-        total, told = terms.total, {}
+        total, teaching = terms.total, {}
         if TEACHER_INPUTS in batch:
             apart = RowMean(mask)(teacher_kl(module, batch, fwd_out))
             weight = Scheduler(config.teacher_coeff).at(self._steps)
             total = total + weight * apart
-            told = {TEACHER_KL: apart, TEACHER_COEFF: apart.new_tensor(weight)}
+            teaching = {TEACHER_KL: apart, TEACHER_COEFF: apart.new_tensor(weight)}
         self._keep_terms(
             module_id,
             {
@@ -185,7 +185,7 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
                 names.VF_LOSS_KEY: terms.vf_loss,
                 names.ENTROPY_KEY: terms.entropy,
                 names.LEARNER_RESULTS_KL_KEY: terms.mean_kl_loss,
-                **told,
+                **teaching,
             },
             late=lambda: {
                 **_value_report(values, targets, mask, self._sums(batch)),

@@ -71,10 +71,10 @@ class SACLearner(DQNLearner):
 
     def _get_target_entropy(self, module_id: str) -> float:
         """How much entropy is wanted; by itself, -1 for each number of an action."""
-        wanted = self._config_of(module_id).target_entropy
-        if wanted is None or wanted == "auto":
-            wanted = -np.prod(self.module[module_id].action_space.shape)
-        return float(wanted)
+        entropy = self._config_of(module_id).target_entropy
+        if entropy is None or entropy == "auto":
+            entropy = -np.prod(self.module[module_id].action_space.shape)
+        return float(entropy)
 
     @override
     def remove_module(self, module_id: str, **kwargs: Any) -> MultiRLModuleSpec:
@@ -119,7 +119,7 @@ class SACTorchLearner(LossPerNetworkLearner, SACLearner):
         qs = [fwd_out[key] for key in Q_PREDS if key in fwd_out]
         if isinstance(self.module[module_id].action_space, spaces.Discrete):
             probs, log_probs = fwd_out[outputs.ACTION_PROBS], fwd_out[outputs.ACTION_LOG_PROBS]
-            told = qs[0]
+            q_curr = qs[0]
             smallest = qs[0] if len(qs) == 1 else torch.minimum(*qs)
             policy_loss = -soft_values(probs, log_probs, smallest.detach(), alpha).mean()
             logp, logps = (log_probs * probs).sum(-1), log_probs
@@ -133,8 +133,8 @@ class SACTorchLearner(LossPerNetworkLearner, SACLearner):
             qs = [each.gather(-1, chosen).squeeze(-1) for each in qs]
         else:
             logp = logps = fwd_out[outputs.LOGP_RESAMPLED]
-            told = fwd_out[outputs.Q_CURR]
-            policy_loss = (alpha * logp - told).mean()
+            q_curr = fwd_out[outputs.Q_CURR]
+            policy_loss = (alpha * logp - q_curr).mean()
             next_values = (
                 fwd_out[outputs.QF_TARGET_NEXT] - alpha * fwd_out[outputs.LOGP_NEXT_RESAMPLED]
             )
@@ -148,7 +148,7 @@ class SACTorchLearner(LossPerNetworkLearner, SACLearner):
             ALPHA_LOSS_KEY: temperature_loss(log_alpha, logp, self.target_entropy[module_id]),
             **{key: each.losses.mean() for key, each in zip(Q_LOSSES, terms, strict=False)},
         }
-        self._tell(module_id, losses, alpha, logps, told, errors)
+        self._tell(module_id, losses, alpha, logps, q_curr, errors)
         self._keep_losses(module_id, losses)
         return torch.stack([*losses.values()]).sum()
 

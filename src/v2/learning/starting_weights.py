@@ -37,11 +37,11 @@ def load_modules(module: MultiRLModule, path: str, only: Collection[str] | None 
     Raises:
         UnknownModuleError: One that is asked for is not in the folder.
     """
-    found: MultiRLModule = RLModule.from_checkpoint(path).as_multi_rl_module()
+    loaded: MultiRLModule = RLModule.from_checkpoint(path).as_multi_rl_module()
     for module_id in only or ():
-        if module_id not in found:
-            raise UnknownModuleError.of(module_id, found.keys())
-    module.set_state(found.get_state(components=only))
+        if module_id not in loaded:
+            raise UnknownModuleError.of(module_id, loaded.keys())
+    module.set_state(loaded.get_state(components=only))
 
 
 def load_module(module: Mapping[str, Any] | MultiRLModule, module_id: str, path: str) -> None:

@@ -20,15 +20,15 @@ def teacher_kl(module: Any, batch: dict[str, Any], fwd_out: dict[str, Any]) -> T
     Raises:
         PieceError: The teacher gives inputs of another distribution.
     """
-    inputs, told = fwd_out[Columns.ACTION_DIST_INPUTS], batch[TEACHER_INPUTS]
-    if told.shape[-1] != inputs.shape[-1]:
+    inputs, teacher_inputs = fwd_out[Columns.ACTION_DIST_INPUTS], batch[TEACHER_INPUTS]
+    if teacher_inputs.shape[-1] != inputs.shape[-1]:
         raise PieceError(
             "teacher and student have different actions",
             expected=f"{inputs.shape[-1]} inputs of the student's distribution",
-            found=f"{told.shape[-1]} of the teacher's",
+            found=f"{teacher_inputs.shape[-1]} of the teacher's",
             hint="graft the teacher for the environment first: "
             "rlconnect.graft(teacher, env, action=..., features=[]).",
         )
     kind = module.get_train_action_dist_cls()
-    divergence: Tensor = kind.from_logits(told).kl(kind.from_logits(inputs))
+    divergence: Tensor = kind.from_logits(teacher_inputs).kl(kind.from_logits(inputs))
     return divergence

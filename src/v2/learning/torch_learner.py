@@ -64,8 +64,8 @@ class TorchLearner(Learner):
 
     @override
     def _make_module(self) -> MultiRLModule:
-        made = self._module_obj if self._module_obj is not None else self._module_spec.build()
-        multi: MultiRLModule = made.as_multi_rl_module()
+        built = self._module_obj if self._module_obj is not None else self._module_spec.build()
+        multi: MultiRLModule = built.as_multi_rl_module()
         for module in multi.values():
             self._placed(module)
         return multi
@@ -117,9 +117,9 @@ class TorchLearner(Learner):
         Raises:
             ConfigError: It is no torch optimiser, or holds other parameters.
         """
-        given = list(params)
-        self._optimizers.register(module_id, optimizer_name, optimizer, given, lr_or_lr_schedule)
-        self._params.update((self.get_param_ref(param), param) for param in given)
+        listed = list(params)
+        self._optimizers.register(module_id, optimizer_name, optimizer, listed, lr_or_lr_schedule)
+        self._params.update((self.get_param_ref(param), param) for param in listed)
 
     def get_optimizer(
         self, module_id: str = DEFAULT_MODULE_ID, optimizer_name: str = DEFAULT_OPTIMIZER
@@ -178,10 +178,10 @@ class TorchLearner(Learner):
 
     @property
     def _module_optimizers(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        by_module: dict[str, list[str]] = {}
         for entry in self._optimizers:
-            found.setdefault(entry.module_id, []).append(entry.full_name)
-        return found
+            by_module.setdefault(entry.module_id, []).append(entry.full_name)
+        return by_module
 
     # One gradient step
 
@@ -217,8 +217,8 @@ class TorchLearner(Learner):
             mask = self._mask(columns, self._config_of(module_id))
             count = len(parts[module_id]) if mask is None else float(mask.sum())
             counts[module_id] = 0.0 if parts[module_id].is_stand_in else count
-        found: Callable[[], dict[str, float]] = self._peers.begin_shares(counts)
-        return found
+        begin_shares: Callable[[], dict[str, float]] = self._peers.begin_shares(counts)
+        return begin_shares
 
     def _weighed(self, losses: dict[str, Any]) -> dict[str, Any]:
         """Losses by this learner's share of the rows; of all learners they add up to the mean."""
@@ -245,13 +245,13 @@ class TorchLearner(Learner):
             return values
         here = torch.stack([value.detach().float().reshape(()) for value in values.values()])
         shares = torch.tensor([self._shares[key] for key, _ in values], device=here.device)
-        told = self._peers.added(torch.where(shares > 0, here * shares, 0.0))
+        totals = self._peers.added(torch.where(shares > 0, here * shares, 0.0))
         signs = torch.tensor([_EXTREMES.get(name[-4:], 0.0) for _, name in values])
         if signs.any():
             signs = signs.to(here.device)
-            found = self._peers.greatest(torch.where(shares > 0, here * signs, -torch.inf))
-            told = torch.where(signs != 0, found * signs, told)
-        return dict(zip(values, told, strict=True))
+            extremes = self._peers.greatest(torch.where(shares > 0, here * signs, -torch.inf))
+            totals = torch.where(signs != 0, extremes * signs, totals)
+        return dict(zip(values, totals, strict=True))
 
     def compute_gradients(self, loss_per_module: Mapping[str, Any], **kwargs: Any) -> Gradients:
         """Compute the gradients of the sum of all losses.
@@ -282,13 +282,13 @@ class TorchLearner(Learner):
             if not (is_own or config.grad_clip is not None or config.log_gradients):
                 continue
             if all(entry.module_id == module_id for entry in self._optimizers):
-                own = dict(gradients_dict)  # Tensors are not hashed again, which takes long.
+                of_module = dict(gradients_dict)  # Tensors are not hashed again, which takes long.
             else:
                 params = self._params_of(module_id)
-                own = {ref: gradients_dict[ref] for ref in params if ref in gradients_dict}
-            if own:
+                of_module = {ref: gradients_dict[ref] for ref in params if ref in gradients_dict}
+            if of_module:
                 changed = self.postprocess_gradients_for_module(
-                    module_id=module_id, config=config, module_gradients_dict=own
+                    module_id=module_id, config=config, module_gradients_dict=of_module
                 )
                 if not isinstance(changed, dict):
                     raise ConfigError(
@@ -321,18 +321,20 @@ class TorchLearner(Learner):
         entries = self._optimizers.of_module(module_id)
         for name, optimizer in self.get_optimizers_for_module(module_id):
             if len(entries) == 1 and len(entries[0].params) == len(module_gradients_dict):
-                own = dict(module_gradients_dict)
+                of_optimizer = dict(module_gradients_dict)
             else:
-                own = self.filter_param_dict_for_optimizer(module_gradients_dict, optimizer)
+                of_optimizer = self.filter_param_dict_for_optimizer(
+                    module_gradients_dict, optimizer
+                )
             norm = self._get_clip_function()(
-                own, grad_clip=settings.grad_clip, grad_clip_by=settings.grad_clip_by
+                of_optimizer, grad_clip=settings.grad_clip, grad_clip_by=settings.grad_clip_by
             )
             if settings.log_gradients and norm is None:
-                norm = self._get_global_norm_function()(own.values())
+                norm = self._get_global_norm_function()(of_optimizer.values())
             if norm is not None:  # As in RLlib, also where clipping has computed it.
                 key = (module_id, f"gradients_{name}_global_norm")
                 self.metrics.log_value(key, norm, window=1)
-            result.update(own)
+            result.update(of_optimizer)
         return result
 
     def apply_gradients(self, gradients_dict: Gradients) -> None:
@@ -342,21 +344,21 @@ class TorchLearner(Learner):
             gradients_dict: Gradients by parameter; parameters without one stay as they are.
         """
         for entry in self._optimizers:
-            own = [gradients_dict.get(self.get_param_ref(param)) for param in entry.params]
+            gradients = [gradients_dict.get(self.get_param_ref(param)) for param in entry.params]
             has_any = False
-            for param, gradient in zip(entry.params, own, strict=True):
+            for param, gradient in zip(entry.params, gradients, strict=True):
                 if param.grad is not gradient:
                     param.grad = gradient
                 has_any = has_any or gradient is not None
             if has_any and not self._is_to_skip(entry.module_id, gradients_dict):
-                entry.step(own)
+                entry.step(gradients)
 
     def _is_to_skip(self, module_id: str, gradients: Gradients) -> bool:
         settings = self.config if module_id == ALL_MODULES else self._config_of(module_id)
         if not settings.torch_skip_nan_gradients:
             return False
-        own = [gradients[ref] for ref in self._params_of(module_id) if ref in gradients]
-        return not bool(torch.isfinite(compute_global_norm(own)))
+        gradients_of = [gradients[ref] for ref in self._params_of(module_id) if ref in gradients]
+        return not bool(torch.isfinite(compute_global_norm(gradients_of)))
 
     def _params_of(self, module_id: str) -> list[Hashable]:
         entries = self._optimizers.of_module(module_id)
@@ -415,12 +417,12 @@ class TorchLearner(Learner):
         for module_id, module in self.module.items():
             if not isinstance(module, torch.nn.Module):
                 continue
-            own = [0, 0]
+            module_counts = [0, 0]
             for param in module.parameters():
-                own[param.requires_grad] += param.numel()
+                module_counts[param.requires_grad] += param.numel()
             key = (module_id, names.NUM_TRAINABLE_PARAMETERS)
-            self.metrics.log_value(key, own[1], window=1)
-            counts = [counts[0] + own[0], counts[1] + own[1]]
+            self.metrics.log_value(key, module_counts[1], window=1)
+            counts = [counts[0] + module_counts[0], counts[1] + module_counts[1]]
         for name, count in zip(
             (names.NUM_NON_TRAINABLE_PARAMETERS, names.NUM_TRAINABLE_PARAMETERS),
             counts,
@@ -484,12 +486,12 @@ _OWN_POSTPROCESSING = TorchLearner.postprocess_gradients_for_module
 
 def _device_of(config: AlgorithmConfig) -> torch.device:
     """A GPU where `num_gpus_per_learner` asks for one and there is one, else the CPU."""
-    asked = config.num_gpus_per_learner
-    if not asked:
+    gpu_count = config.num_gpus_per_learner
+    if not gpu_count:
         return torch.device("cpu")
     if not torch.cuda.is_available():
         warnings.warn(
-            f"num_gpus_per_learner={asked}, but torch finds no GPU: learning on the CPU.",
+            f"num_gpus_per_learner={gpu_count}, but torch finds no GPU: learning on the CPU.",
             UserWarning,
             stacklevel=3,
         )

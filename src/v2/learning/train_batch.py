@@ -49,12 +49,12 @@ def from_given(given: Any, device: Any) -> TrainBatch:
     columns = {
         module_id: {
             name: column if name == Columns.INFOS else as_tensors(column, device)
-            for name, column in own.items()
+            for name, column in columns_of.items()
         }
-        for module_id, own in by_module.items()
+        for module_id, columns_of in by_module.items()
     }
     count = getattr(given, "env_steps", None)
-    rows = [row_count(own) for own in columns.values() if own]
+    rows = [row_count(columns_of) for columns_of in columns.values() if columns_of]
     return TrainBatch(columns, int(count()) if callable(count) else max(rows, default=0))
 
 
@@ -116,12 +116,14 @@ def checked(batch: TrainBatch, rl_module: Any) -> TrainBatch:
         UnknownModuleError: It has columns of a module that is not there.
         ConfigError: The columns of a module have different lengths.
     """
-    columns = {module_id: own for module_id, own in batch.columns.items() if own}
-    for module_id, own in columns.items():
+    columns = {
+        module_id: columns_of for module_id, columns_of in batch.columns.items() if columns_of
+    }
+    for module_id, columns_of in columns.items():
         if module_id not in rl_module:
             raise UnknownModuleError.of(module_id, rl_module.keys())
-        rows = row_count(own)
-        for name, column in own.items():
+        rows = row_count(columns_of)
+        for name, column in columns_of.items():
             if name == Columns.INFOS:
                 continue
             for leaf in (column,) if isinstance(column, torch.Tensor) else nest.flatten(column):
@@ -132,7 +134,12 @@ def checked(batch: TrainBatch, rl_module: Any) -> TrainBatch:
                         found=f"shape {tuple(leaf.shape)}",
                     )
     return TrainBatch(
-        {module_id: own for module_id, own in columns.items() if row_count(own)}, batch.env_steps
+        {
+            module_id: columns_of
+            for module_id, columns_of in columns.items()
+            if row_count(columns_of)
+        },
+        batch.env_steps,
     )
 
 

@@ -110,8 +110,8 @@ class BufferCounts:
     def reduce(self, **settings: Any) -> dict[str, Any]:
         """Give what was counted, as of `MetricsLogger.reduce`."""
         sums, self._sums = self._sums, {}
-        for (what, has_lifetime), whole in sums.items():
-            self._log(what, whole, None, None, has_lifetime)
+        for (what, has_lifetime), total in sums.items():
+            self._log(what, total, None, None, has_lifetime)
         notes, self._notes = self._notes, {}
         for keys, values in notes.items():
             for value in values:
@@ -128,10 +128,10 @@ UTILIZATION_KEYS = (
 
 
 def _parts(
-    keys: Any, whole: float, by_agent: Parts | None, by_module: Parts | None
+    keys: Any, total: float, by_agent: Parts | None, by_module: Parts | None
 ) -> list[tuple[str, Any, float]]:
-    found: list[tuple[str, Any, float]] = [(keys[0], None, whole)]
-    of_one = ({DEFAULT_AGENT_ID: whole}, {DEFAULT_MODULE_ID: whole})
-    for key, own, one in zip(keys[1:], (by_agent, by_module), of_one, strict=False):
-        found += [(key, (key, id_), value) for id_, value in (own or one).items()]
-    return found
+    parts: list[tuple[str, Any, float]] = [(keys[0], None, total)]
+    of_one = ({DEFAULT_AGENT_ID: total}, {DEFAULT_MODULE_ID: total})
+    for key, by_id, one in zip(keys[1:], (by_agent, by_module), of_one, strict=False):
+        parts += [(key, (key, id_), value) for id_, value in (by_id or one).items()]
+    return parts

@@ -80,7 +80,9 @@ class EpisodeColumns:
             settings=[_settings(each) for each in episodes],
             observations=_column(episodes, Columns.OBS),
             columns=columns,
-            infos=[one for own in infos for one in own] if any(map(any, infos)) else None,
+            infos=[one for episode_infos in infos for one in episode_infos]
+            if any(map(any, infos))
+            else None,
         )
 
     @property
@@ -90,22 +92,22 @@ class EpisodeColumns:
 
     def without(self, places: Sequence[int]) -> Self:
         """The same without some stretches."""
-        kept = [place for place in range(len(self.ids)) if place not in set(places)]
+        kept_places = [place for place in range(len(self.ids)) if place not in set(places)]
         is_kept = np.zeros(len(self.ids), bool)
-        is_kept[kept] = True
+        is_kept[kept_places] = True
         rows = np.repeat(is_kept, self.lens)
-        seen = np.repeat(is_kept, np.array(self.lens) + 1)
+        obs_kept = np.repeat(is_kept, np.array(self.lens) + 1)
         return type(self)(
-            ids=[self.ids[place] for place in kept],
-            started=[self.started[place] for place in kept],
-            lens=[self.lens[place] for place in kept],
-            is_done=[self.is_done[place] for place in kept],
-            settings=[self.settings[place] for place in kept],
-            observations=nest.taken(self.observations, seen),
-            columns={name: nest.taken(own, rows) for name, own in self.columns.items()},
+            ids=[self.ids[place] for place in kept_places],
+            started=[self.started[place] for place in kept_places],
+            lens=[self.lens[place] for place in kept_places],
+            is_done=[self.is_done[place] for place in kept_places],
+            settings=[self.settings[place] for place in kept_places],
+            observations=nest.taken(self.observations, obs_kept),
+            columns={name: nest.taken(column, rows) for name, column in self.columns.items()},
             infos=None
             if self.infos is None
-            else [one for one, is_in in zip(self.infos, seen, strict=True) if is_in],
+            else [one for one, is_in in zip(self.infos, obs_kept, strict=True) if is_in],
         )
 
     def get_state(self) -> dict[str, Any]:
@@ -116,7 +118,7 @@ class EpisodeColumns:
             "lens": [*self.lens],
             "is_done": [*self.is_done],
             "settings": [
-                {name: _SPACES.get(name, _same)[0](own) for name, own in each.items()}
+                {name: _SPACES.get(name, _same)[0](value) for name, value in each.items()}
                 for each in self.settings
             ],
             "observations": self.observations,
@@ -131,7 +133,7 @@ class EpisodeColumns:
             **{
                 **state,
                 "settings": [
-                    {name: _SPACES.get(name, _same)[1](own) for name, own in each.items()}
+                    {name: _SPACES.get(name, _same)[1](value) for name, value in each.items()}
                     for each in state["settings"]
                 ],
             }
@@ -140,12 +142,12 @@ class EpisodeColumns:
 
 def _column(episodes: Sequence[SingleAgentEpisode], name: str) -> Nest:
     """A column of all episodes; that of a single one may share its memory."""
-    found = concat_column(episodes, name)
-    if found is None:  # Some in lists, some in arrays; or of different shapes.
-        found = concat_column([deepcopy(each).to_numpy() for each in episodes], name)
-    if found is None:
+    joined = concat_column(episodes, name)
+    if joined is None:  # Some in lists, some in arrays; or of different shapes.
+        joined = concat_column([deepcopy(each).to_numpy() for each in episodes], name)
+    if joined is None:
         raise EpisodeError(f"the episodes for a replay buffer differ in the shape of {name!r}")
-    return found[0]
+    return joined[0]
 
 
 def _at_ends(flags: Sequence[Any], lens: Sequence[int]) -> Array:

@@ -184,8 +184,8 @@ class EpisodeReplayBuffer(HeldEpisodes):
     def _left(self, rows: Array) -> Array:
         """How many steps each row's episode has from it on."""
         columns: Any = self._rows.columns
-        left: Array = self._ends[columns[SLOT][rows]] - columns[PLACE][rows]
-        return left
+        steps_left: Array = self._ends[columns[SLOT][rows]] - columns[PLACE][rows]
+        return steps_left
 
     def _given(
         self,
@@ -209,7 +209,7 @@ class EpisodeReplayBuffer(HeldEpisodes):
             earned = columns[Columns.REWARDS][chained].astype(np.float64)
             rewards = np.where(is_there, earned * gamma ** np.arange(most), 0.0).sum(axis=1)
         after = held_rows.after[last]
-        made: dict[str, Nest] = {
+        columns_made: dict[str, Nest] = {
             Columns.OBS: held_rows.read(Columns.OBS, rows),
             Columns.NEXT_OBS: held_rows.read(Columns.OBS, after),
             Columns.ACTIONS: held_rows.read(Columns.ACTIONS, rows),
@@ -220,15 +220,15 @@ class EpisodeReplayBuffer(HeldEpisodes):
             _WEIGHTS: weights,
         }
         if has_outputs:
-            made.update(self._outputs(rows))
+            columns_made.update(self._outputs(rows))
         first_infos: Sequence[Any] = ()
         if has_infos and Columns.INFOS in columns:
-            first_infos, made[Columns.INFOS] = self._infos(rows), self._infos(after)
+            first_infos, columns_made[Columns.INFOS] = self._infos(rows), self._infos(after)
         slots = columns[SLOT][rows]
         self._count_sample(rows, slots, steps, resamples)
         episodes = [self._by_slot[slot] for slot in slots.tolist()]
         drawn = Steps(
-            made,
+            columns_made,
             [each.id_ for each in episodes],
             started=columns[PLACE][rows],
             first_infos=first_infos,
@@ -255,7 +255,7 @@ class EpisodeReplayBuffer(HeldEpisodes):
         steps = resamples = 0
         ends = self._ends
         if shortest and not any(
-            ends[held.slot] - held.first > shortest for held in self._held.values()
+            ends[episode.slot] - episode.first > shortest for episode in self._held.values()
         ):
             raise EpisodeError(
                 f"no episode in the replay buffer has more than {shortest} steps to draw from",
@@ -263,22 +263,22 @@ class EpisodeReplayBuffer(HeldEpisodes):
             )
         while steps < count:
             rows = self._draw(max(1, (count - steps) // length))
-            left = self._left(rows)
+            steps_left = self._left(rows)
             if shortest:
-                resamples += int((left <= shortest).sum())
-                rows, left = rows[left > shortest], left[left > shortest]
+                resamples += int((steps_left <= shortest).sum())
+                rows, steps_left = rows[steps_left > shortest], steps_left[steps_left > shortest]
             firsts.append(rows)
-            lens.append(np.minimum(left, length))
+            lens.append(np.minimum(steps_left, length))
             steps += int(lens[-1].sum())
-        rows, taken = np.concatenate(firsts), np.concatenate(lens)
+        rows, step_counts = np.concatenate(firsts), np.concatenate(lens)
         columns: Any = self._rows.columns
         slots = columns[SLOT][rows]
         places = columns[PLACE][rows]
         self._count_sample(rows, slots, np.ones_like(rows), resamples)
         chosen = [
-            (held := self._by_slot[slot], place - held.first, number)
+            (episode := self._by_slot[slot], place - episode.first, number)
             for slot, place, number in zip(
-                slots.tolist(), places.tolist(), taken.tolist(), strict=True
+                slots.tolist(), places.tolist(), step_counts.tolist(), strict=True
             )
         ]
         return self._as_sequences(chosen, lookback)
@@ -287,20 +287,22 @@ class EpisodeReplayBuffer(HeldEpisodes):
         self, chosen: Sequence[tuple[HeldEpisode, int, int]], lookback: int
     ) -> list[SingleAgentEpisode]:
         """So many steps of episodes from some step on."""
-        made = [self._episode_of(held, first, first + n, lookback) for held, first, n in chosen]
-        for episode in made:
-            whole = len(episode.rewards.raw)
+        episodes = [
+            self._episode_of(source, first, first + n, lookback) for source, first, n in chosen
+        ]
+        for episode in episodes:
+            length_in_all = len(episode.rewards.raw)
             for name, dtype in ((_N_STEP, np.int64), (_WEIGHTS, np.float32)):
                 episode.extra_model_outputs[name] = InfiniteLookbackBuffer(
-                    np.ones(whole, dtype), lookback=episode.rewards.lookback
+                    np.ones(length_in_all, dtype), lookback=episode.rewards.lookback
                 )
-        return made
+        return episodes
 
     def _sample_rows(self, count: int, length: int) -> dict[str, Nest]:
         """Rows of so many observations; where an episode ends, another one begins."""
         shape = (count, length)
         flags = {name: np.zeros(shape, bool) for name in _FLAGS}
-        seen, acted = np.empty(shape, np.int64), np.empty(shape, np.int64)
+        obs_rows, acted = np.empty(shape, np.int64), np.empty(shape, np.int64)
         earned = np.full(shape, -1, np.int64)
         columns: Any = self._rows.columns
         drawn: list[int] = []
@@ -309,21 +311,21 @@ class EpisodeReplayBuffer(HeldEpisodes):
             while filled < length:
                 first = int(self._draw(1)[0])
                 drawn.append(first)
-                held = self._by_slot[int(columns[SLOT][first])]
-                start = 0 if filled else int(columns[PLACE][first]) - held.first
-                own = held.row_numbers(start, start + length - filled)
-                end = filled + len(own)
-                seen[row, filled:end] = own
-                acted[row, filled:end] = own
-                is_whole = start + len(own) == len(held.rows)
+                episode = self._by_slot[int(columns[SLOT][first])]
+                start = 0 if filled else int(columns[PLACE][first]) - episode.first
+                own_rows = episode.row_numbers(start, start + length - filled)
+                end = filled + len(own_rows)
+                obs_rows[row, filled:end] = own_rows
+                acted[row, filled:end] = own_rows
+                is_whole = start + len(own_rows) == len(episode.rows)
                 if is_whole:  # With the last observation the last action is told again.
-                    acted[row, end - 1] = held.rows[-2]
-                earned[row, filled + 1 : end] = own[:-1]
+                    acted[row, end - 1] = episode.rows[-2]
+                earned[row, filled + 1 : end] = own_rows[:-1]
                 if start:
-                    earned[row, filled] = held.rows[start - 1]
+                    earned[row, filled] = episode.rows[start - 1]
                 flags["is_first"][row, filled] = flags["is_last"][row, end - 1] = True
                 if is_whole:
-                    last = held.rows[-2]
+                    last = episode.rows[-2]
                     flags["is_terminated"][row, end - 1] = columns[Columns.TERMINATEDS][last]
                     flags["is_truncated"][row, end - 1] = columns[Columns.TRUNCATEDS][last]
                 filled = end
@@ -331,7 +333,7 @@ class EpisodeReplayBuffer(HeldEpisodes):
         self._count_sample(rows, columns[SLOT][rows], np.ones_like(rows))
         self._sampled += count * length - len(rows)
         return {
-            Columns.OBS: self._rows.read(Columns.OBS, seen),
+            Columns.OBS: self._rows.read(Columns.OBS, obs_rows),
             Columns.ACTIONS: self._rows.read(Columns.ACTIONS, acted),
             Columns.REWARDS: np.where(earned < 0, 0.0, columns[Columns.REWARDS][earned]),
             **flags,

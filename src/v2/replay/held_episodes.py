@@ -88,7 +88,7 @@ class HeldEpisodes:
     @property
     def episodes(self) -> list[SingleAgentEpisode]:
         """What it holds as episodes, the oldest first; they are made anew for each call."""
-        return [self._episode_of(held, 0, len(held)) for held in self._held.values()]
+        return [self._episode_of(episode, 0, len(episode)) for episode in self._held.values()]
 
     @property
     def bytes_per_timestep(self) -> int:
@@ -127,8 +127,8 @@ class HeldEpisodes:
             EpisodeError: A stretch does not go on where its episode stands, or steps are of
                 another kind than those that are there.
         """
-        given = [episodes] if isinstance(episodes, SingleAgentEpisode) else list(episodes)
-        self._add_columns(EpisodeColumns.of([each for each in given if len(each)]))
+        listed = [episodes] if isinstance(episodes, SingleAgentEpisode) else list(episodes)
+        self._add_columns(EpisodeColumns.of([each for each in listed if len(each)]))
 
     def drop(self, ids: Iterable[str]) -> None:
         """Let episodes go, as far as they are there."""
@@ -136,22 +136,28 @@ class HeldEpisodes:
             if id_ in self._held:
                 self._forget(self._held[id_])
 
-    def _add_columns(self, given: EpisodeColumns) -> Array:
+    def _add_columns(self, columns: EpisodeColumns) -> Array:
         """Take columns of episodes in; gives the rows of the steps that are new."""
-        self._check_going_on(given)
-        self._rows.expect({Columns.OBS: given.observations, **given.columns} if given.ids else {})
-        known = {id_ for id_ in given.ids if id_ in self._held}
-        gone_episodes, gone_steps = self._evict(given)
-        lost = [place for place, id_ in enumerate(given.ids) if id_ in gone_episodes]
-        kept = given.without(lost) if lost else given
-        rows = self._store(kept)
-        if len(self._held) == 1 and self._steps > self.capacity and known & set(kept.ids):
+        self._check_going_on(columns)
+        self._rows.expect(
+            {Columns.OBS: columns.observations, **columns.columns} if columns.ids else {}
+        )
+        already_held = {id_ for id_ in columns.ids if id_ in self._held}
+        gone_episodes, gone_steps = self._evict(columns)
+        lost = [place for place, id_ in enumerate(columns.ids) if id_ in gone_episodes]
+        kept_columns = columns.without(lost) if lost else columns
+        rows = self._store(kept_columns)
+        if (
+            len(self._held) == 1
+            and self._steps > self.capacity
+            and already_held & set(kept_columns.ids)
+        ):
             self._shorten(*self._held.values())
-        self._added += given.steps
+        self._added += columns.steps
         self._evicted += len(gone_episodes)
         for what, number in (
-            ("episodes_added", len(set(given.ids) - known)),
-            ("steps_added", given.steps),
+            ("episodes_added", len(set(columns.ids) - already_held)),
+            ("steps_added", columns.steps),
             ("episodes_evicted", len(gone_episodes)),
             ("steps_evicted", gone_steps),
         ):
@@ -160,16 +166,16 @@ class HeldEpisodes:
         self._counts.note(("num_env_steps_stored",), self._steps)
         return rows
 
-    def _check_going_on(self, given: EpisodeColumns) -> None:
+    def _check_going_on(self, columns: EpisodeColumns) -> None:
         stands: dict[str, tuple[int, bool]] = {}
         for id_, start, steps, is_done in zip(
-            given.ids, given.started, given.lens, given.is_done, strict=True
+            columns.ids, columns.started, columns.lens, columns.is_done, strict=True
         ):
-            held = self._held.get(id_)
+            episode = self._held.get(id_)
             if id_ in stands:
                 end, was_done = stands[id_]
-            elif held is not None:
-                end, was_done = held.t_started + held.first + len(held), held.is_done
+            elif episode is not None:
+                end, was_done = episode.t_started + episode.first + len(episode), episode.is_done
             else:
                 end, was_done = start, False
             if start != end or was_done:
@@ -180,42 +186,42 @@ class HeldEpisodes:
                 )
             stands[id_] = end + steps, is_done
 
-    def _evict(self, given: EpisodeColumns) -> tuple[set[str], int]:
+    def _evict(self, columns: EpisodeColumns) -> tuple[set[str], int]:
         """Let the oldest episodes go until what is given has room; some of that may go, too."""
-        over = self._steps + given.steps - self.capacity
-        gone: set[str] = set()
+        over = self._steps + columns.steps - self.capacity
+        dropped: set[str] = set()
         if over <= 0:
-            return gone, 0
+            return dropped, 0
         coming: dict[str, int] = {}
-        for id_, steps in zip(given.ids, given.lens, strict=True):
+        for id_, steps in zip(columns.ids, columns.lens, strict=True):
             coming[id_] = coming.get(id_, 0) + steps
-        left = len(self._held.keys() | coming.keys())
+        episodes_left = len(self._held.keys() | coming.keys())
         gone_steps = 0
         for id_ in [*chain(self._held, (key for key in coming if key not in self._held))]:
-            if over <= 0 or left <= 1:
+            if over <= 0 or episodes_left <= 1:
                 break
-            held = self._held.get(id_)
-            steps = coming.get(id_, 0) + (0 if held is None else len(held))
-            if held is not None:
-                self._forget(held)
-            gone.add(id_)
+            episode = self._held.get(id_)
+            steps = coming.get(id_, 0) + (0 if episode is None else len(episode))
+            if episode is not None:
+                self._forget(episode)
+            dropped.add(id_)
             gone_steps += steps
             over -= steps
-            left -= 1
-        return gone, gone_steps
+            episodes_left -= 1
+        return dropped, gone_steps
 
-    def _forget(self, held: HeldEpisode) -> None:
-        del self._held[held.id_], self._by_slot[held.slot]
-        self._free_slots.append(held.slot)
-        self._steps -= len(held)
-        self._let_go(held.row_numbers())
+    def _forget(self, episode: HeldEpisode) -> None:
+        del self._held[episode.id_], self._by_slot[episode.slot]
+        self._free_slots.append(episode.slot)
+        self._steps -= len(episode)
+        self._let_go(episode.row_numbers())
 
-    def _shorten(self, held: HeldEpisode) -> None:
+    def _shorten(self, episode: HeldEpisode) -> None:
         """Let the oldest steps of the only episode go."""
         over = self._steps - self.capacity
-        rows = held.row_numbers(0, over)
-        del held.rows[:over]
-        held.first += over
+        rows = episode.row_numbers(0, over)
+        del episode.rows[:over]
+        episode.first += over
         self._steps -= over
         self._let_go(rows)
 
@@ -271,9 +277,9 @@ class HeldEpisodes:
         slot = self._free_slots.pop() if self._free_slots else len(self._by_slot)
         if slot >= len(self._ends):
             self._ends = np.concatenate([self._ends, np.zeros_like(self._ends)])
-        held = HeldEpisode(id_, slot, t_started, settings)
-        self._held[id_] = self._by_slot[slot] = held
-        return held
+        episode = HeldEpisode(id_, slot, t_started, settings)
+        self._held[id_] = self._by_slot[slot] = episode
+        return episode
 
     # As episodes and columns
 
@@ -316,10 +322,10 @@ class HeldEpisodes:
 
     def get_state(self) -> dict[str, Any]:
         """Give all it holds, in columns."""
-        held = [*self._held.values()]
+        episodes = [*self._held.values()]
         return {
-            "columns": self._columns_of(held).get_state() if held else None,
-            "places": [row for each in held for row in each.rows],
+            "columns": self._columns_of(episodes).get_state() if episodes else None,
+            "places": [row for each in episodes for row in each.rows],
             "rows": self._rows.get_state(),
             "num_episodes_evicted": self._evicted,
             "num_timesteps_added": self._added,
@@ -347,8 +353,8 @@ class HeldEpisodes:
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over what `get_state` gave, or what that of RLlib's buffer did."""
-        for held in [*self._held.values()]:
-            self._forget(held)
+        for episode in [*self._held.values()]:
+            self._forget(episode)
         underscored = "_" if "episodes" in state else ""
         if underscored:
             with at("episodes"):

@@ -73,9 +73,9 @@ class MultiAgentEpisodeReplayBuffer:
 
     def _buffer(self) -> Any:
         (seed,) = self._seeds.spawn(1)
-        made = type(self).kind(capacity=self.capacity, seed=seed, **self._settings)
-        made.capacity = sys.maxsize  # What goes is decided here.
-        return made
+        buffer = type(self).kind(capacity=self.capacity, seed=seed, **self._settings)
+        buffer.capacity = sys.maxsize  # What goes is decided here.
+        return buffer
 
     def __len__(self) -> int:
         """How many steps of environments it holds."""
@@ -112,7 +112,7 @@ class MultiAgentEpisodeReplayBuffer:
 
     def get_metrics(self) -> dict[str, Any]:
         """Give what came, went and was drawn since the last call, by module."""
-        return {module_id: own.get_metrics() for module_id, own in self.buffers.items()}
+        return {module_id: buffer.get_metrics() for module_id, buffer in self.buffers.items()}
 
     def _of(self, module_id: str) -> Any:
         if module_id not in self.buffers:
@@ -133,16 +133,16 @@ class MultiAgentEpisodeReplayBuffer:
         Raises:
             EpisodeError: A stretch does not go on where its episode stands.
         """
-        given = [episodes] if isinstance(episodes, MultiAgentEpisode) else list(episodes)
+        listed = [episodes] if isinstance(episodes, MultiAgentEpisode) else list(episodes)
         by_module: dict[str, list[SingleAgentEpisode]] = {}
-        for episode in given:
-            held = self._held.setdefault(episode.id_, _Held())
-            held.env_steps += episode.env_steps()
+        for episode in listed:
+            kept_episode = self._held.setdefault(episode.id_, _Held())
+            kept_episode.env_steps += episode.env_steps()
             self._added += episode.env_steps()
             for single in episode.agent_episodes.values():
                 if len(single):
                     module_id = str(single.module_id)
-                    held.singles.setdefault(module_id, set()).add(single.id_)
+                    kept_episode.singles.setdefault(module_id, set()).add(single.id_)
                     by_module.setdefault(module_id, []).append(single)
         for module_id, singles in by_module.items():
             if module_id not in self.buffers:
@@ -213,7 +213,9 @@ class MultiAgentEpisodeReplayBuffer:
     def get_state(self) -> dict[str, Any]:
         """Give all it holds."""
         return {
-            "modules": {module_id: own.get_state() for module_id, own in self.buffers.items()},
+            "modules": {
+                module_id: buffer.get_state() for module_id, buffer in self.buffers.items()
+            },
             "held": [
                 [id_, each.env_steps, {key: sorted(ids) for key, ids in each.singles.items()}]
                 for id_, each in self._held.items()
@@ -225,10 +227,10 @@ class MultiAgentEpisodeReplayBuffer:
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over what `get_state` gave."""
         self.buffers.clear()
-        for module_id, own in state["modules"].items():
+        for module_id, buffer_state in state["modules"].items():
             with at("modules", module_id):
                 self.buffers[module_id] = self._buffer()
-                self.buffers[module_id].set_state(own)
+                self.buffers[module_id].set_state(buffer_state)
         with at("held"):
             self._held = {
                 id_: _Held(count(steps), {key: set(ids) for key, ids in singles.items()})

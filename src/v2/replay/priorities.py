@@ -33,10 +33,10 @@ class Priorities:
         counts = [max(size, 1)]
         while counts[-1] > 1:
             counts.append(-(-counts[-1] // _FAN))
-        whole = [-(-count // _FAN) * _FAN for count in counts]
-        whole[-1] = 1
-        self.sums = [np.zeros(count) for count in whole]
-        self.least = [np.full(count, np.inf) for count in whole]
+        padded = [-(-count // _FAN) * _FAN for count in counts]
+        padded[-1] = 1
+        self.sums = [np.zeros(count) for count in padded]
+        self.least = [np.full(count, np.inf) for count in padded]
 
     @property
     def total(self) -> float:
@@ -65,13 +65,13 @@ class Priorities:
     def find(self, marks: Array) -> Array:
         """Find where sums from the front pass some marks, each from 0 to below `total`."""
         places = np.zeros(len(marks), np.int64)
-        left = np.array(marks, np.float64)
+        remaining = np.array(marks, np.float64)
         for level in range(len(self.sums) - 2, -1, -1):
             passed = self.sums[level].reshape(-1, _FAN)[places].cumsum(axis=1)
             # Rounding may carry a mark past the end, where there is nothing.
-            left = np.minimum(left, np.nextafter(passed[:, -1], 0.0))
-            inside = (passed <= left[:, None]).sum(axis=1)
+            remaining = np.minimum(remaining, np.nextafter(passed[:, -1], 0.0))
+            inside = (passed <= remaining[:, None]).sum(axis=1)
             before = passed[np.arange(len(places)), np.maximum(inside - 1, 0)]
-            left = left - np.where(inside > 0, before, 0.0)
+            remaining = remaining - np.where(inside > 0, before, 0.0)
             places = places * _FAN + inside
         return places

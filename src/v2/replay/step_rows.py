@@ -140,11 +140,11 @@ class StepRows:
 
         What is told behind the end of an episode is no row of it.
         """
-        made = np.empty((len(rows), length), np.int64)
-        made[:, 0] = rows
+        chains = np.empty((len(rows), length), np.int64)
+        chains[:, 0] = rows
         for step in range(1, length):
-            made[:, step] = self.after[made[:, step - 1]]
-        return made
+            chains[:, step] = self.after[chains[:, step - 1]]
+        return chains
 
     def _empty(self, leaf: Any) -> Array:
         values = np.asarray(leaf)

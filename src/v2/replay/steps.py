@@ -138,30 +138,30 @@ def train_batch(steps: Steps, pipeline: Any, rl_module: Any, metrics: Any = None
     """
     pieces = list(pipeline.connectors)
     if not _is_usual(pieces, rl_module):
-        made: dict[str, Any] = pipeline(
+        train_columns: dict[str, Any] = pipeline(
             rl_module=rl_module,
             batch={},
             episodes=steps.episodes(),
             shared_data={},
             metrics=metrics,
         )
-        return made
+        return train_columns
     if metrics is None:
         return _joined(steps, pieces, rl_module)
     prefix = (ALL_MODULES, names.LEARNER_CONNECTOR)
     metrics.log_value((ALL_MODULES, names.LEARNER_CONNECTOR_SUM_EPISODES_LENGTH_IN), len(steps))
     with metrics.log_time((*prefix, names.CONNECTOR_PIPELINE_TIMER)):
-        made = _joined(steps, pieces, rl_module)
+        train_columns = _joined(steps, pieces, rl_module)
     metrics.log_value((ALL_MODULES, names.LEARNER_CONNECTOR_SUM_EPISODES_LENGTH_OUT), len(steps))
-    return made
+    return train_columns
 
 
 def _joined(steps: Steps, pieces: Sequence[Any], rl_module: Any) -> dict[str, Any]:
     """What the usual pieces make: the columns, and what those behind them do with these."""
     is_prolonging = type(pieces[0]) is AddOneTsToEpisodesAndTruncate
     columns = {
-        name: own
-        for name, own in steps.columns.items()
+        name: column
+        for name, column in steps.columns.items()
         if name not in _STATES and name != Columns.INFOS
     }
     if is_prolonging:
@@ -192,24 +192,24 @@ def _prolonged(columns: Mapping[str, Nest]) -> dict[str, Nest]:
         np.asarray(columns[name], bool) for name in (Columns.TERMINATEDS, Columns.TRUNCATEDS)
     )
     none = np.zeros_like(ended)
-    seen, after = columns[Columns.OBS], columns[Columns.NEXT_OBS]
-    made = {
+    obs, after = columns[Columns.OBS], columns[Columns.NEXT_OBS]
+    prolonged = {
         Columns.LOSS_MASK: _by_turns(~none, none),
         Columns.TERMINATEDS: _by_turns(ended, none),
         Columns.TRUNCATEDS: _by_turns(cut | ~ended, none),
-        Columns.OBS: nest.map_structure(_by_turns, seen, after),
+        Columns.OBS: nest.map_structure(_by_turns, obs, after),
         Columns.NEXT_OBS: nest.map_structure(lambda array: np.repeat(array, 2, axis=0), after),
         Columns.REWARDS: nest.map_structure(
             lambda array: _by_turns(array, np.zeros_like(array)), columns[Columns.REWARDS]
         ),
     }
-    for name, own in columns.items():
-        if name not in made:
-            made[name] = nest.map_structure(lambda array: np.repeat(array, 2, axis=0), own)
-    return made
+    for name, column in columns.items():
+        if name not in prolonged:
+            prolonged[name] = nest.map_structure(lambda array: np.repeat(array, 2, axis=0), column)
+    return prolonged
 
 
 def _by_turns(one: Array, other: Array) -> Array:
-    made = np.empty((2 * len(one), *one.shape[1:]), one.dtype)
-    made[::2], made[1::2] = one, other
-    return made
+    by_turns = np.empty((2 * len(one), *one.shape[1:]), one.dtype)
+    by_turns[::2], by_turns[1::2] = one, other
+    return by_turns

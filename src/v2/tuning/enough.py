@@ -24,15 +24,15 @@ _NUMBER: Final = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)([a-z]?)", re.IGNOR
 
 def short(path: str) -> str:
     """The short word for a metric, or its path."""
-    return next((word for word, known in METRICS.items() if known == path), path)
+    return next((word for word, metric in METRICS.items() if metric == path), path)
 
 
-def enough_of(told: str | Mapping[str, Any]) -> dict[str, float]:
+def enough_of(criteria: str | Mapping[str, Any]) -> dict[str, float]:
     """Metrics and what they have to reach; the first that does ends the run.
 
     Args:
-        told: `WORD=NUMBER,...`, or a mapping of such words. A word is one of `METRICS`, or the path
-            of a metric; a time may end in s, m, h or d.
+        criteria: `WORD=NUMBER,...`, or a mapping of such words. A word is one of `METRICS`, or the
+            path of a metric; a time may end in s, m, h or d.
 
     Raises:
         ConfigError: A word is no metric, or a value no number.
@@ -42,12 +42,14 @@ def enough_of(told: str | Mapping[str, Any]) -> dict[str, float]:
         {'num_env_steps_sampled_lifetime': 1000000.0, 'time_total_s': 600.0}
     """
     pairs: list[tuple[str, Any]] = []
-    if isinstance(told, Mapping):
-        pairs = list(told.items())
-    elif not isinstance(told, str):
-        raise ConfigError("stop", expected="WORD=NUMBER,... or a table of such", found=repr(told))
+    if isinstance(criteria, Mapping):
+        pairs = list(criteria.items())
+    elif not isinstance(criteria, str):
+        raise ConfigError(
+            "stop", expected="WORD=NUMBER,... or a table of such", found=repr(criteria)
+        )
     else:
-        for part in filter(None, (each.strip() for each in told.split(","))):
+        for part in filter(None, (each.strip() for each in criteria.split(","))):
             word, sign, value = part.partition("=")
             if not sign:
                 raise ConfigError(
@@ -73,11 +75,11 @@ def _metric(word: str) -> str:
 def _number(word: str, value: Any) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
-    found = _NUMBER.fullmatch(value) if isinstance(value, str) else None
-    unit = found[2].lower() if found else ""
+    match = _NUMBER.fullmatch(value) if isinstance(value, str) else None
+    unit = match[2].lower() if match else ""
     try:
-        if found and (not unit or (word == "time" and unit in _UNITS)):
-            return float(found[1]) * _UNITS[unit]
+        if match and (not unit or (word == "time" and unit in _UNITS)):
+            return float(match[1]) * _UNITS[unit]
     except ValueError:
         pass
     raise ConfigError(

@@ -60,26 +60,26 @@ class RayRun:
         self._can_save = is_of_tune
         space = {} if space is None else space
         if not is_of_tune:
-            name, found = trainable_of(trainable)
-            self._trainable, space = self._in_ray(name, found, space, begin_from)
+            name, runnable = trainable_of(trainable)
+            self._trainable, space = self._in_ray(name, runnable, space, begin_from)
         self._space = in_ray_words(tune, space)
         self.path = Path()
         self.trials: list[Trial] = []
 
-    def _in_ray(self, name: str, found: Any, space: Any, begin_from: Any) -> tuple[Any, Any]:
+    def _in_ray(self, name: str, runnable: Any, space: Any, begin_from: Any) -> tuple[Any, Any]:
         """Something as Ray Tune runs it, and what is open of its settings."""
-        if not is_class_trainable(found):
-            return _reporting(self._tune, name, found), space
-        self._can_save = can_save(found)
-        if not issubclass(found, Algorithm):
-            return ray_trainable(name, _maker(found, begin_from)), space
+        if not is_class_trainable(runnable):
+            return _reporting(self._tune, name, runnable), space
+        self._can_save = can_save(runnable)
+        if not issubclass(runnable, Algorithm):
+            return ray_trainable(name, _maker(runnable, begin_from)), space
         if not isinstance(space, AlgorithmConfig):
-            return algorithm_trainable(found, found.get_default_config(), begin_from), space
+            return algorithm_trainable(runnable, runnable.get_default_config(), begin_from), space
         settings = space.to_dict()
         opened = {key: value for key, value in settings.items() if is_open(value)}
         self._shared = settings
-        made = algorithm_trainable(found, space, begin_from, AlgorithmConfig.with_values)
-        return made, opened
+        as_trainable = algorithm_trainable(runnable, space, begin_from, AlgorithmConfig.with_values)
+        return as_trainable, opened
 
     def go(self) -> None:
         """Run them all.
@@ -87,19 +87,19 @@ class RayRun:
         Raises:
             Exception: What a trial failed with, where the run is to `fail_fast="raise"`.
         """
-        tune, given, settings = self._tune, self._tune_config, self._run_config
+        tune, trials_config, settings = self._tune, self._tune_config, self._run_config
         watch = _Watch()
         callbacks = [_hooked(tune, each) for each in (watch, *(settings.callbacks or ()))]
         above = settings.storage_path or settings.local_dir
-        told = {} if settings.verbose is None else {"verbose": settings.verbose}
+        verbosity = {} if settings.verbose is None else {"verbose": settings.verbose}
         tuner = tune.Tuner(
             self._trainable,
             param_space=self._space,
             tune_config=tune.TuneConfig(
                 **{
-                    **vars(given),
-                    "search_alg": _search_of(tune, given.search_alg),
-                    "scheduler": _scheduler_of(tune, given.scheduler),
+                    **vars(trials_config),
+                    "search_alg": _search_of(tune, trials_config.search_alg),
+                    "scheduler": _scheduler_of(tune, trials_config.scheduler),
                 }
             ),
             run_config=tune.RunConfig(
@@ -111,7 +111,7 @@ class RayRun:
                 checkpoint_config=tune.CheckpointConfig(**self._saving()),
                 stop=None if settings.stop is None else _stopper(tune, stopper_of(settings.stop)),
                 callbacks=callbacks,
-                **told,
+                **verbosity,
             ),
         )
         grid = tuner.fit()
@@ -132,21 +132,24 @@ class RayRun:
     def _trial(self, number: int, of_ray: Any, result: Any) -> Trial:
         """A trial of Ray's as one of ours."""
         config = {**self._shared, **of_ray.config}
-        made = Trial(of_ray.trainable_name, number, "", config, "")
-        made.trial_id, made.custom_trial_name = of_ray.trial_id, str(of_ray)
-        made.experiment_tag, made.evaluated_params = of_ray.experiment_tag, of_ray.evaluated_params
-        made.status, made.error, made.path = of_ray.status, result.error, result.path
+        trial = Trial(of_ray.trainable_name, number, "", config, "")
+        trial.trial_id, trial.custom_trial_name = of_ray.trial_id, str(of_ray)
+        trial.experiment_tag, trial.evaluated_params = (
+            of_ray.experiment_tag,
+            of_ray.evaluated_params,
+        )
+        trial.status, trial.error, trial.path = of_ray.status, result.error, result.path
         if result.metrics:
-            made.last_result = {**result.metrics, "config": config}
+            trial.last_result = {**result.metrics, "config": config}
         table = result.metrics_dataframe
         rows = [] if table is None else table.select_dtypes("number").to_dict("records")
-        made.history = [{key: v for key, v in row.items() if isfinite(v)} for row in rows]
-        made.checkpoints = Checkpoints(Path(result.path), CheckpointConfig())
-        made.checkpoints.hold(
+        trial.history = [{key: v for key, v in row.items() if isfinite(v)} for row in rows]
+        trial.checkpoints = Checkpoints(Path(result.path), CheckpointConfig())
+        trial.checkpoints.hold(
             None if result.checkpoint is None else SavedFolder(result.checkpoint.path),
-            [(SavedFolder(kept.path), row) for kept, row in result.best_checkpoints or ()],
+            [(SavedFolder(saved.path), row) for saved, row in result.best_checkpoints or ()],
         )
-        return made
+        return trial
 
 
 def in_ray_words(tune: Any, value: Any) -> Any:
@@ -177,10 +180,10 @@ def _hooked(tune: Any, callback: Any) -> Any:
     """A callback that Ray calls."""
     if not isinstance(callback, Callback):
         return callback
-    made = tune.Callback()
+    of_ray = tune.Callback()
     for hook in _HOOKS:
-        setattr(made, hook, getattr(callback, hook))
-    return made
+        setattr(of_ray, hook, getattr(callback, hook))
+    return of_ray
 
 
 def _stopper(tune: Any, stopper: Stopper) -> Any:
@@ -196,18 +199,20 @@ def _stopper(tune: Any, stopper: Stopper) -> Any:
     return InRay()
 
 
-def _search_of(tune: Any, given: Any) -> Any:
-    if not isinstance(given, BasicVariantGenerator):
-        return given
-    return tune.search.BasicVariantGenerator(random_state=given.random_state)
+def _search_of(tune: Any, search: Any) -> Any:
+    if not isinstance(search, BasicVariantGenerator):
+        return search
+    return tune.search.BasicVariantGenerator(random_state=search.random_state)
 
 
-def _scheduler_of(tune: Any, given: Any) -> Any:
-    if isinstance(given, FIFOScheduler):
+def _scheduler_of(tune: Any, scheduler: Any) -> Any:
+    if isinstance(scheduler, FIFOScheduler):
         return None
-    if not isinstance(given, ASHAScheduler):
-        return given
-    return tune.schedulers.ASHAScheduler(metric=given.metric, mode=given.mode, **given.settings)
+    if not isinstance(scheduler, ASHAScheduler):
+        return scheduler
+    return tune.schedulers.ASHAScheduler(
+        metric=scheduler.metric, mode=scheduler.mode, **scheduler.settings
+    )
 
 
 def _maker(trainable: Any, begin_from: Any) -> Callable[[Mapping[str, Any], str], Any]:
@@ -217,10 +222,10 @@ def _maker(trainable: Any, begin_from: Any) -> Callable[[Mapping[str, Any], str]
         trial = Trial(trainable.__name__, 0, "", dict(values), "")
         trial.path = folder
         with running(TuneContext(trial, "", lambda metrics, checkpoint: None)):
-            made = trainable(config=dict(values))
+            built = trainable(config=dict(values))
         if begin_from is not None:
-            made.restore(begin_from)
-        return made
+            built.restore(begin_from)
+        return built
 
     return make
 
@@ -233,8 +238,8 @@ def _reporting(tune: Any, name: str, function: Callable[[dict[str, Any]], Any]) 
         trial = Trial(name, 0, "", values, "")
         trial.trial_id = of_ray.get_trial_id()
         trial.custom_trial_name, trial.path = of_ray.get_trial_name(), of_ray.get_trial_dir()
-        kept = tune.get_checkpoint()
-        trial.checkpoints.latest = None if kept is None else SavedFolder(kept.path)
+        checkpoint = tune.get_checkpoint()
+        trial.checkpoints.latest = None if checkpoint is None else SavedFolder(checkpoint.path)
 
         def take(metrics: Mapping[str, Any], folder: SavedFolder | None) -> None:
             tune.report(

@@ -187,11 +187,11 @@ class ResultGrid(Sequence[Result]):
         self, trial: Trial, metric: str | None = None, mode: str | None = None
     ) -> SavedFolder | None:
         """Give the best checkpoint of a trial, of those that were kept."""
-        wanted, order = metric or self.default_metric, mode or self.default_mode
-        if wanted is None or order is None:
+        name, order = metric or self.default_metric, mode or self.default_mode
+        if name is None or order is None:
             return trial.checkpoint
         only: Result = ResultGrid([trial], self.experiment_path)[0]
-        return only.get_best_checkpoint(wanted, order)
+        return only.get_best_checkpoint(name, order)
 
     def get_last_checkpoint(
         self, trial: Trial | None = None, metric: str = "training_iteration", mode: str = "max"

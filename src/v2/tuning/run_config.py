@@ -195,15 +195,15 @@ class TuneConfig:
         Raises:
             ConfigError: One is not.
         """
-        known: dict[str, tuple[type[Any], ...]] = {
+        allowed: dict[str, tuple[type[Any], ...]] = {
             "search_alg": (BasicVariantGenerator,),
             "scheduler": (FIFOScheduler, ASHAScheduler),
         }
-        for name, classes in known.items():
-            given = getattr(self, name)
-            if given is None or isinstance(given, classes) or (is_in_ray and is_of_ray(given)):
+        for name, classes in allowed.items():
+            value = getattr(self, name)
+            if value is None or isinstance(value, classes) or (is_in_ray and is_of_ray(value)):
                 continue
-            shown = repr(given) if isinstance(given, str) else type(given).__name__
+            shown = repr(value) if isinstance(value, str) else type(value).__name__
             raise ConfigError(
                 f"TuneConfig({name}={shown}) is not supported here",
                 expected=f"None or a {' or '.join(each.__name__ for each in classes)}",
@@ -211,6 +211,6 @@ class TuneConfig:
             )
 
 
-def is_of_ray(given: Any) -> bool:
+def is_of_ray(value: Any) -> bool:
     """Whether something is an object of real Ray's classes, or of their children."""
-    return any(each.__module__.partition(".")[0] == "ray" for each in type(given).__mro__)
+    return any(each.__module__.partition(".")[0] == "ray" for each in type(value).__mro__)

@@ -67,19 +67,19 @@ class TrialsRun:
         Raises:
             Exception: What a trial failed with, where the run is to `fail_fast="raise"`.
         """
-        settings, given = self._run_config, self._tune_config
-        stopper = stopper_of(settings.stop, given.time_budget_s)
-        if isinstance(given.scheduler, ASHAScheduler):
-            given.scheduler.compare_by(given.metric, given.mode)
-            stopper = CombinedStopper(stopper, given.scheduler)
-        search = given.search_alg or BasicVariantGenerator()
+        settings, trials_config = self._run_config, self._tune_config
+        stopper = stopper_of(settings.stop, trials_config.time_budget_s)
+        if isinstance(trials_config.scheduler, ASHAScheduler):
+            trials_config.scheduler.compare_by(trials_config.metric, trials_config.mode)
+            stopper = CombinedStopper(stopper, trials_config.scheduler)
+        search = trials_config.search_alg or BasicVariantGenerator()
         plain = self._space.to_dict() if isinstance(self._space, AlgorithmConfig) else self._space
         # All of them now: what a trial does to numpy's generator cannot reach the next one.
-        variants = search.variants(plain, given.num_samples)
+        variants = search.variants(plain, trials_config.num_samples)
         run_id = secrets.token_hex(3)[:5]
         self.trials = [self._trial(run_id, number, each) for number, each in enumerate(variants)]
         failing = settings.failure_config or FailureConfig()
-        self._call("setup", stop=settings.stop, num_samples=given.num_samples)
+        self._call("setup", stop=settings.stop, num_samples=trials_config.num_samples)
         for trial in self.trials:
             if stopper.stop_all():
                 break
@@ -101,7 +101,9 @@ class TrialsRun:
                 break
         self._call("on_experiment_end")
         if settings.verbose != 0:
-            Console(file=sys.stderr, highlight=False).print(trials_table(self.trials, given.metric))
+            Console(file=sys.stderr, highlight=False).print(
+                trials_table(self.trials, trials_config.metric)
+            )
         self._tell(f"results are in {self.path}")
 
     def _trial(self, run_id: str, number: int, variant: Variant) -> Trial:
