@@ -154,23 +154,14 @@ def _size(obs: Any, info: Any) -> int:
 
 
 def episode_writer(folder: str | os.PathLike[str], name: str) -> Any:
-    """What writes episodes into new files: Parquet, or msgpack without pyarrow.
-
-    Args:
-        folder: Where to.
-        name: Of the folder in it.
-    """
+    """What writes episodes into new files: Parquet, or msgpack without pyarrow."""
     if find_spec("pyarrow") is not None:
         return EpisodeParquetWriter(folder, name)
     return EpisodeWriter(Path(folder, name))
 
 
 def write_what_can_be(writer: Any, episodes: Sequence[Any]) -> list[Exception]:
-    """Write episodes; one that cannot be written does not stop the others.
-
-    Returns:
-        What went wrong.
-    """
+    """Write episodes and tell what went wrong; one that fails does not stop the others."""
     try:
         writer.write(episodes)
     except OSError as error:

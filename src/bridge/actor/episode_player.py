@@ -24,12 +24,7 @@ from .player import Player, Turn
 
 
 class EpisodePlayer(Player):
-    """Pipelines and a module run as they are: each slot is an episode.
-
-    Args:
-        triple: The pipelines and the module.
-        plan: What there is of a plan; it names what is missing.
-    """
+    """Pipelines and a module run as they are: each slot is an episode."""
 
     def __init__(self, triple: V2Triple, plan: ActPlan) -> None:
         super().__init__(plan, is_planned=False)

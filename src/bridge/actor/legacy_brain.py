@@ -29,9 +29,6 @@ class LegacyBrain:
     Larger batches and other networks run in torch, without the value estimate; yet on one core
     numpy is quicker for networks that it computes by columns. The policy's timesteps are its own,
     so that an actor explores as it would.
-
-    Args:
-        policy: The policy.
     """
 
     def __init__(self, policy: Policy) -> None:

@@ -42,10 +42,6 @@ class Tracer(Protocol):
 def legacy_plan(policy: Policy, tracer: Tracer | None = None) -> ActPlan:
     """The plan of a policy; connectors without a batched form are named in `missing`.
 
-    Args:
-        policy: The policy.
-        tracer: For connectors of a user's own; without one they have no batched form.
-
     Raises:
         ConfigError: The policy has no connectors.
     """

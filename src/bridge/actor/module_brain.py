@@ -167,11 +167,7 @@ class ModuleBrain:
 
 
 class ModuleTensors(nn.Module):
-    """A module's forward pass over columns and a flat list of states.
-
-    Args:
-        module: The module.
-    """
+    """A module's forward pass over columns and a flat list of states."""
 
     def __init__(self, module: Any) -> None:
         import copy

@@ -21,12 +21,7 @@ from .player import Player, Turn
 
 
 class PipelinePlayer(Player):
-    """A policy whose connectors have no batched form: they run as they are.
-
-    Args:
-        policy: The policy.
-        plan: What there is of a plan; it names what is missing.
-    """
+    """A policy whose connectors have no batched form: they run as they are."""
 
     def __init__(self, policy: Policy, plan: ActPlan) -> None:
         super().__init__(plan, is_planned=False)

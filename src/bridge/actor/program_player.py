@@ -20,11 +20,7 @@ from .player import Player, Turn, arrays_kind
 
 
 class ProgramPlayer(Player):
-    """A `.onnx` or `.pt2` file that acts; it always takes the best action.
-
-    Args:
-        program: The opened file.
-    """
+    """A `.onnx` or `.pt2` file that acts; it always takes the best action."""
 
     def __init__(self, program: Artifact) -> None:
         start = program.states

@@ -14,12 +14,7 @@ from .changes import Change, incomparable, rounded
 
 
 def action_changes(old: Any, new: Any) -> list[Change]:
-    """The changes from a policy's actions to an environment's, in the order their steps apply.
-
-    Args:
-        old: What the policy gives.
-        new: What the environment takes.
-    """
+    """The changes from a policy's actions to an environment's, in the order their steps apply."""
     if same_space(old, new):
         return []
     if isinstance(old, spaces.Discrete) and isinstance(new, spaces.Discrete):

@@ -22,11 +22,6 @@ from ..wrap.agent_connector import LegacyAgentConnectorV2
 def adapted_triple(triple: V2Triple, chain: AdapterChain, sees: Space[Any]) -> V2Triple:
     """A copy of a triple with an adapter around it.
 
-    Args:
-        triple: The policy.
-        chain: The adapter.
-        sees: What the new environment gives.
-
     Raises:
         PieceError: The chain renames agents, or adapts a reward nobody in the triple looks at.
     """

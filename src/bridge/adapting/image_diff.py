@@ -31,15 +31,7 @@ def is_image(space: Any) -> bool:
 
 
 def image_changes(old: spaces.Box, new: spaces.Box) -> list[Change] | None:
-    """The changes from new pictures to the old ones, in the order their steps apply.
-
-    Args:
-        old: What the policy knows.
-        new: What the environment has.
-
-    Returns:
-        None if no row of steps leads there.
-    """
+    """The changes from new pictures to the old ones in order; None if no steps lead there."""
     changes: list[Change] = []
     current: Any = new
 

@@ -21,13 +21,7 @@ def vector_changes(
     old_names: Sequence[str] | None = None,
     new_names: Sequence[str] | None = None,
 ) -> list[Change]:
-    """The changes from a new vector to the old one, in the order their steps apply.
-
-    Args:
-        old: What the policy knows.
-        new: What the environment has.
-        old_names: The policy's features by name; with `new_names` they decide alone.
-        new_names: The environment's features by name.
+    """The changes from the new vector to the old one in order; names, if given, decide alone.
 
     Raises:
         SpaceError: There is another number of names than of features.

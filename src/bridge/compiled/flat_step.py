@@ -53,9 +53,6 @@ def ports_of(prefix: str, value: Nest) -> list[Port]:
 class FlatStep(nn.Module):
     """A `TensorStep` over a flat list of tensors, as its ports name them.
 
-    Args:
-        plan: The whole step.
-
     Attributes:
         inputs: What goes in: observations, reward and first where they matter, states.
         outputs: What comes out: actions, then states.

@@ -21,11 +21,6 @@ class GraphedStep:
 
     What comes out is overwritten by the next call: states may be given back as they are. That is so
     in the thread that made it; others take turns at a recording of their own, and get copies.
-
-    Args:
-        step: The step, on that device.
-        batch: How many rows.
-        device: A CUDA device.
     """
 
     def __init__(self, step: FlatStep, batch: int, device: str) -> None:

@@ -65,11 +65,7 @@ def log_model(policy: str | os.PathLike[str], name: str, **options: Any) -> Any:
 
 
 class PyfuncPolicy:
-    """What MLflow asks for actions: the best ones, each row as the first of an episode.
-
-    Args:
-        actor: Of one policy.
-    """
+    """What MLflow asks for actions: the best ones, each row as the first of an episode."""
 
     def __init__(self, actor: Actor) -> None:
         self.actor = actor

@@ -32,11 +32,6 @@ _KEPT_BY_AGENT: Final = (AdaptObservations, MeanStdFilter)
 def module_pipelines(to_module: Any, to_env: Any, module_id: Any) -> tuple[Any, Any]:
     """Both pipelines as they are for one module.
 
-    Args:
-        to_module: From episodes of several agents to a forward batch.
-        to_env: From the modules' outputs to actions.
-        module_id: The module.
-
     Raises:
         PieceError: There are pieces of another kind, or agents of the module are treated
             differently.

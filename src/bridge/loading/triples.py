@@ -89,10 +89,6 @@ def load_triple(
 def migrated_in(path: str | os.PathLike[str], options: Mapping[str, Any]) -> V2Triple:
     """The policy in a folder that `save_migrated` wrote, with what the folder tells of it.
 
-    Args:
-        path: The folder.
-        options: As for `from_checkpoint`.
-
     Raises:
         CheckpointError: It is no such folder.
     """

@@ -77,13 +77,7 @@ def save_migrated(plan: MigrationPlan, out: str | os.PathLike[str], *, command: 
 
 
 def write_evidence(plan: MigrationPlan, folder: Path, **beside: Any) -> None:
-    """Write how a migration came about, and what its source makes of a few observations.
-
-    Args:
-        plan: The migration.
-        folder: Where its parts lie.
-        **beside: What else is to be told of it.
-    """
+    """Write how a migration came about, and what its source makes of a few observations."""
     for name, content in (
         (MIGRATION_FILE, {**plan.to_dict(), **beside}),
         (CERTIFICATE_FILE, plan.certificate()),

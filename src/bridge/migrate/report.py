@@ -26,13 +26,7 @@ _SIDES: Final = (
 def save_migration_report(
     plan: MigrationPlan, verdict: Verdict, path: str | os.PathLike[str]
 ) -> None:
-    """Write the report as one HTML page that needs nothing else.
-
-    Args:
-        plan: What was done, step by step.
-        verdict: How what came out compares with the source.
-        path: The file to write.
-    """
+    """Write the report as one HTML page that needs nothing else."""
     with replaced_file(Path(path)) as staged:
         staged.write_text(migration_page(plan, verdict), encoding="utf-8")
 

@@ -45,9 +45,6 @@ def is_migrated(path: str | os.PathLike[str]) -> bool:
 def saved_plan(path: str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
     """What a file or a migrated folder says of a plan, and where the plan's source lies.
 
-    Args:
-        path: The file, or the folder.
-
     Raises:
         CorruptCheckpointError: It is no such plan.
         MissingPartError: The source is not there any more.
@@ -116,15 +113,7 @@ def origin_of(source: str) -> dict[str, str]:
 
 
 def keep_source(policy: Policy, folder: Path) -> str:
-    """Put the policy itself beside what becomes of it.
-
-    Args:
-        policy: The source.
-        folder: The migrated one.
-
-    Returns:
-        Why it cannot be kept, in words; empty where it is.
-    """
+    """Put the policy itself beside what becomes of it; tells in words why it cannot be kept."""
     try:
         policy.export_checkpoint(folder / SOURCE)
     except RlconnectError as error:  # a connector of the author's own that cannot be saved

@@ -11,12 +11,7 @@ from ...legacy.policy.stages import LegacyStages
 
 
 class SourceStages(LegacyStages):
-    """The source in the environment it acts in.
-
-    Args:
-        policy: The source.
-        observation_space: What the environment gives.
-    """
+    """The source in the environment it acts in."""
 
     def __init__(self, policy: Policy, observation_space: Space[Any]) -> None:
         super().__init__(policy)

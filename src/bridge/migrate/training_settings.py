@@ -32,9 +32,6 @@ _SCHEDULES: Final = {"lr_schedule": "lr", "entropy_coeff_schedule": "entropy_coe
 def training_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of learning that mean the same in both stacks.
 
-    Args:
-        config: Of an old policy, as plain data.
-
     Example:
         >>> training_settings({"gamma": 0.9, "num_sgd_iter": 3, "lr_schedule": [[0, 0.1]]})
         {'gamma': 0.9, 'num_epochs': 3, 'lr': [[0, 0.1]]}

@@ -20,11 +20,6 @@ def ways_on(
 ) -> list[tuple[str, str]]:
     """How to load what was written, to train on it, to prove it, and to open it in Ray.
 
-    Args:
-        policy: The source.
-        folder: What was written.
-        to: "v2", or "ray" for a folder that Ray loads.
-
     Returns:
         A word and a line of Python, or of a shell, for each.
     """

@@ -76,12 +76,7 @@ class _Pool(ProcessPoolExecutor):
 
 
 class _RayPool:
-    """Actors of Ray, one after the other.
-
-    Args:
-        acting: What acts.
-        count: In how many of them.
-    """
+    """Actors of Ray, one after the other."""
 
     def __init__(self, acting: Act, count: int) -> None:
         ray = running_ray("actors on a cluster")
@@ -102,11 +97,7 @@ class _RayPool:
 
 
 class _RayActor:
-    """What acts, in an actor of Ray.
-
-    Args:
-        acting: It.
-    """
+    """What acts, in an actor of Ray."""
 
     def __init__(self, acting: Act) -> None:
         self._acting = acting

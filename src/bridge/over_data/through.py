@@ -67,13 +67,7 @@ def through(
 
 
 class _SeenReader:
-    """Episodes of another dataset with other observations.
-
-    Args:
-        data: The other dataset.
-        see: What becomes of the observations of some episodes.
-        policy: Whose agents, where there are several.
-    """
+    """Episodes of another dataset with other observations."""
 
     def __init__(self, data: Dataset, see: _See, policy: str = "") -> None:
         self.format, self.found = data.format, data.reader.found
@@ -114,12 +108,7 @@ class _Watched:
 
 
 class _Adapted:
-    """What the steps of an adapter make of observations.
-
-    Args:
-        chain: The steps.
-        space: What the environment gives.
-    """
+    """What the steps of an adapter make of observations."""
 
     def __init__(self, chain: AdapterChain, space: Space[Any]) -> None:
         self._bound = AdapterChain(obs=chain.obs).bind(space, Discrete(1))

@@ -39,10 +39,6 @@ _ROWS: Final = 1_024
 def watcher_of(native: Native, manner: Manner) -> Watcher:
     """A policy of any kind as one that watches; it stays as it is.
 
-    Args:
-        native: A `Policy`, a `V2Triple` or an exported `Artifact`.
-        manner: How the data is to be taken.
-
     Raises:
         PieceError: Its probabilities are not to be had.
     """
@@ -99,12 +95,7 @@ def _stretches(source: Any) -> bool:
 
 
 class PlannedWatcher:
-    """A policy whose whole step is formulas over rows.
-
-    Args:
-        player: What plays it.
-        manner: How the data is to be taken.
-    """
+    """A policy whose whole step is formulas over rows."""
 
     def __init__(self, player: PlannedPlayer, manner: Manner) -> None:
         plan = player.plan
@@ -165,12 +156,7 @@ class PlannedWatcher:
 
 
 class LegacyWatcher:
-    """A policy of the old stack whose connectors run as they are.
-
-    Args:
-        player: What plays it.
-        manner: How the data is to be taken.
-    """
+    """A policy of the old stack whose connectors run as they are."""
 
     remembers = True
 
@@ -218,12 +204,7 @@ class LegacyWatcher:
 
 
 class EpisodeWatcher:
-    """Pipelines of the new stack that run as they are, over episodes.
-
-    Args:
-        player: What plays them.
-        manner: How the data is to be taken.
-    """
+    """Pipelines of the new stack that run as they are, over episodes."""
 
     remembers = True
 
@@ -284,9 +265,6 @@ class EpisodeWatcher:
 
 class ProgramWatcher:
     """An exported program, which shows its actions alone.
-
-    Args:
-        player: What plays it.
 
     Raises:
         PieceError: Its actions cannot be counted.

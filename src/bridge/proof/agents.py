@@ -88,14 +88,7 @@ def verify_agents(
 
 
 class _Table:
-    """An environment, who plays whom in it, and what was seen to differ.
-
-    Args:
-        env: Its dicts are by agent.
-        casting: The policy of each agent.
-        absolute: The tolerance for numbers near 0.
-        relative: The tolerance as a share of the number.
-    """
+    """An environment, who plays whom in it, and what was seen to differ."""
 
     def __init__(self, env: Any, casting: Casting, absolute: float, relative: float) -> None:
         self.env = env

@@ -44,12 +44,7 @@ class Side:
 
     @classmethod
     def of(cls, source: Any, staged: Staged) -> Side:
-        """A side by what was given and what became of it.
-
-        Args:
-            source: A path, or something live.
-            staged: It with its stages.
-        """
+        """A side by what was given and what became of it."""
         if isinstance(source, (str, os.PathLike)):
             return replace(cls.at(source), name=staged.name)
         weights = weights_behind(staged)
@@ -84,14 +79,7 @@ class Evidence:
         command: str = "",
         tell_host: bool = True,
     ) -> Evidence:
-        """What can be told of this moment and this machine.
-
-        Args:
-            *sides: What is compared.
-            seed: Of draws and episodes.
-            command: The command line.
-            tell_host: Whether to tell the machine's name.
-        """
+        """What can be told of this moment and this machine."""
         date = datetime.now(timezone.utc).isoformat(timespec="seconds")
         host = platform.node() if tell_host else NOT_TOLD
         return cls(date, host, seed, command, dict(_versions()), sides)

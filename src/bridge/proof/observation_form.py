@@ -15,13 +15,7 @@ from ...core.types import Nest
 def in_form_of(
     stages: Mapping[str, Nest], other: Mapping[str, Nest], space: Any
 ) -> dict[str, Nest]:
-    """What one gave by stage, its nested observation flat as V2 flattens it if the other's is.
-
-    Args:
-        stages: By stage, with a batch of observations.
-        other: Likewise, of the other one.
-        space: Of one of the observations.
-    """
+    """What one gave by stage, its nested observation flat as V2 flattens it if the other's is."""
     observation = stages["observation"]
     is_nested = isinstance(space, (spaces.Dict, spaces.Tuple)) and not isinstance(
         observation, np.ndarray

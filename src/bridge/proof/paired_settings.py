@@ -44,15 +44,7 @@ PairedSettings = tuple[Settings, Settings]
 
 
 def paired_settings(ours: Staged, theirs: Staged) -> PairedSettings | None:
-    """The settings and statistics of the pieces of both, in the same order.
-
-    Args:
-        ours: A policy or triple with its stages.
-        theirs: Another one.
-
-    Returns:
-        None where the two are made of other pieces.
-    """
+    """The settings and statistics of both's pieces, in order; None where those are other ones."""
     try:
         mine, yours = _settings(ours, theirs), _settings(theirs, ours)
         bounds = _bounds(ours), _bounds(theirs)

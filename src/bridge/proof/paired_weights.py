@@ -21,16 +21,9 @@ Weights = Mapping[str, Array]
 
 
 def paired_weights(ours: Staged, theirs: Staged) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """The weights of both under the same names.
+    """The weights of both by name, a row of numbers each; None where they are built unlike.
 
     A policy of the old stack beside a native module is taken as the module that it becomes.
-
-    Args:
-        ours: A policy or triple with its stages.
-        theirs: Another one.
-
-    Returns:
-        One row of numbers for each weight, by name; None where the two are built unlike.
     """
     for mine, yours in _pairs(_source(ours), _source(theirs)):
         if mine is None or yours is None or _is_policy(mine) is not _is_policy(yours):

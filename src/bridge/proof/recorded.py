@@ -105,14 +105,7 @@ def _fitting(space: Any, observation: Any) -> Any:
 
 
 def played_courses(staged: Staged, env: Any, *, episodes: int, seed: int) -> list[Course]:
-    """What a policy sees while it plays.
-
-    Args:
-        staged: The policy with its stages.
-        env: A live environment, its id or a function that makes one.
-        episodes: How many.
-        seed: Of the first one.
-    """
+    """What a policy sees while it plays."""
     opened, is_ours = live_env(env)
     try:
         return [_played(staged, opened, seed + number) for number in range(episodes)]

@@ -28,10 +28,6 @@ _LSTM = ("h", "c")
 class V2Stages:
     """The stages of a copy of a triple for one agent.
 
-    Args:
-        triple: The policy.
-        name: What to call it.
-
     Attributes:
         is_at_rest: Whether its filters stand still, as where one compares; they learn otherwise.
     """

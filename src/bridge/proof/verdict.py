@@ -19,12 +19,7 @@ _MOST_NUMBERS: Final = 10_000
 
 @dataclass(frozen=True)
 class Returns:
-    """What two policies earned in the same episodes, each acting alone.
-
-    Args:
-        ours: The return of each episode.
-        theirs: Likewise, with the same seeds.
-    """
+    """What two policies earned in the same episodes, each acting alone with the same seeds."""
 
     ours: tuple[float, ...]
     theirs: tuple[float, ...]

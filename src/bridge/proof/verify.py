@@ -220,12 +220,7 @@ def add_copied(
 
 
 def staged(policy: Any, name: str = "") -> Staged:
-    """A policy as something whose stages can be looked at.
-
-    Args:
-        policy: Whatever acts, as for `natives_of`, or something with stages of its own.
-        name: What to call a policy or a triple.
-    """
+    """A policy as something whose stages can be looked at."""
     if _has_stages(policy):
         stages: Staged = policy
         return stages

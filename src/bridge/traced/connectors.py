@@ -47,11 +47,6 @@ def traced_observation(
 ) -> tuple[Part, frozenset[str]]:
     """An agent connector as a part of a plan, and the other columns that it changes.
 
-    Args:
-        connector: It works on one record at a time.
-        rows: Observations as it meets them, a row each.
-        beside: Columns it gets that no environment tells.
-
     Raises:
         Untraceable: It has no batched form.
     """
@@ -95,10 +90,6 @@ def traced_observation(
 
 def traced_action(connector: Any, rows: Nest) -> Part:
     """An action connector as a part of a plan.
-
-    Args:
-        connector: It works on the action alone.
-        rows: Actions as it meets them, a row each.
 
     Raises:
         Untraceable: It has no batched form.

@@ -138,11 +138,7 @@ class _Refusing:
 
 
 class Rewriting:
-    """Copies of functions that see numpy through a front.
-
-    Args:
-        tape: Where they write.
-    """
+    """Copies of functions that see numpy through a front."""
 
     def __init__(self, tape: Tape) -> None:
         self._front = Front(tape)

@@ -87,13 +87,7 @@ class Tracing:
     def observation(
         self, connector: Any, parts: Sequence[Part], beside: Sequence[str]
     ) -> Part | str:
-        """An agent connector as a part, or why it is none.
-
-        Args:
-            connector: The connector.
-            parts: What comes before it.
-            beside: Columns it gets that no environment tells.
-        """
+        """An agent connector as a part, or why it is none."""
         try:
             try:
                 rows = _through(parts, _rows_of(self.space, self._drawn))
@@ -116,12 +110,7 @@ class Tracing:
             return str(error)
 
     def misfits(self, parts: Sequence[Part], columns: Sequence[str]) -> list[str]:
-        """What stands against a plan of these parts.
-
-        Args:
-            parts: From the observation to what the network sees.
-            columns: What else the network sees.
-        """
+        """What stands against a plan of these parts."""
         misfits = [
             f"{name} (changes {', '.join(sorted(changed.intersection(columns)))})"
             for name, changed in self._changed.items()

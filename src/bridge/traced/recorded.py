@@ -239,9 +239,6 @@ class Numbering:
     """A number for each element of some values, so that numpy itself says where each one goes.
 
     What only moves elements is run on these numbers. 0 stands for a zero that a function fills in.
-
-    Args:
-        tape: Where to write.
     """
 
     def __init__(self, tape: Tape) -> None:

@@ -18,13 +18,7 @@ from .twin import Twin, gone, native, wrapped
 
 
 def action_twin(policy: Policy, connector: Any, before: Sequence[Any]) -> Twin:
-    """What becomes of one action connector of a policy.
-
-    Args:
-        policy: Whose it is.
-        connector: The connector.
-        before: Those in front of it.
-    """
+    """What becomes of one action connector of a policy."""
     make = _TWINS.get(type(connector).__name__)
     if make is None or not type(connector).__module__.startswith(__name__.split(".")[0] + "."):
         return twin_of_own(connector, action_snippet)

@@ -61,12 +61,7 @@ def register_twin(
 
 
 def twin_of_own(connector: Any, snippet: Callable[[str], str]) -> Twin:
-    """What becomes of a connector of an author's own.
-
-    Args:
-        connector: The connector.
-        snippet: From its name to code to fill in, where nobody has said what takes over.
-    """
+    """What becomes of a connector of an author's own."""
     name = type(connector).__name__
     word = _WORDS.get(name)
     if word is None:

@@ -20,11 +20,6 @@ _BESIDE: Final = ("prev_actions", "prev_rewards")
 def described_module(policy: Policy, model: DescribedModel, vector_space: Space[Any]) -> RLModule:
     """The module of a policy whose network is data.
 
-    Args:
-        policy: It stays as it is.
-        model: Its network.
-        vector_space: What a native network sees of its observations.
-
     Raises:
         NoTwin: It acts by Q values, or sees earlier actions or rewards.
     """

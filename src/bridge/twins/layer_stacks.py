@@ -44,12 +44,7 @@ class Stack:
 
 
 def dense_stack(blocks: Iterable[nn.Module], width: int) -> Stack:
-    """Dense layers; where there are none, one that changes nothing.
-
-    Args:
-        blocks: `SlimFC` layers.
-        width: Of what goes in.
-    """
+    """Dense layers; where there are none, one that changes nothing."""
     layers: list[Layer] = []
     activations = set()
     for block in blocks:
@@ -66,12 +61,7 @@ def dense_stack(blocks: Iterable[nn.Module], width: int) -> Stack:
 
 
 def image_stack(blocks: Iterable[nn.Module], image: Sequence[int]) -> Stack:
-    """Convolutions.
-
-    Args:
-        blocks: `SlimConv2d` layers.
-        image: Height, width and channels of what goes in.
-    """
+    """Convolutions."""
     layers, filters, activations = [], [], set()
     probe = torch.zeros(1, image[2], image[0], image[1])
     for block in blocks:

@@ -65,14 +65,7 @@ def mixed_pipelines(
     is_native: bool,
     observation_space: Space[Any] | None = None,
 ) -> tuple[EnvToModulePipeline, ModuleToEnvPipeline]:
-    """The pipelines of a mixture, without the module between them.
-
-    Args:
-        policy: The source; it is not changed.
-        steps: All of its steps.
-        is_native: Whether the module is.
-        observation_space: What the environment gives; what the policy knows if None.
-    """
+    """The pipelines of a mixture, without the module between them."""
     env_space = observation_space or seen_space(policy)
     by_place = {(step.side, step.place): step for step in steps}
     ctx = ConnectorContext.from_policy(policy)

@@ -7,12 +7,7 @@ from typing import Any
 
 
 def with_rest(stack: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
-    """The settings of a module's layers with plain heads.
-
-    Args:
-        stack: What a `Stack` says of its layers.
-        **settings: Others.
-    """
+    """The settings of a module's layers with plain heads."""
     return {
         **stack,
         "head_fcnet_hiddens": [],

@@ -50,17 +50,11 @@ _DISTRIBUTIONS = {
 
 
 def native_module(policy: Policy) -> RLModule | Refusal:
-    """Give the network of a policy as a native RLModule.
+    """A module with a policy's outputs, values and states; or why the new stack has none.
 
     Dense, convolutional and LSTM networks move, and those of nested observations without images,
     with a value branch that shares layers or has its own, with free log-deviations, for PPO, APPO,
     IMPALA, A2C, A3C, PG, MARWIL, BC, DQN and SAC.
-
-    Args:
-        policy: It stays as it is.
-
-    Returns:
-        A module with the same outputs, values and states; or why V2 has none.
 
     Example:
         >>> from gymnasium.spaces import Box, Discrete

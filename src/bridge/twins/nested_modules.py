@@ -23,11 +23,6 @@ def nested_module(policy: Policy, model: ComplexInputNetwork, bound: float) -> R
 
     Zeros stand between the blocks, so it computes what the trunks compute; learning on may fill
     them.
-
-    Args:
-        policy: Whose network it is.
-        model: The network.
-        bound: Of log-deviations.
     """
     space: Any = policy.observation_space
     if isinstance(model, LSTMWrapper) or model.cnns or hasattr(space, "original_space"):

@@ -7,11 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why something stays as it is.
-
-    Args:
-        reason: What V2 has nothing for, in words.
-    """
+    """Why something stays as it is."""
 
     reason: str
 

@@ -17,12 +17,7 @@ _FIRST: Final = ("ViewRequirementAgentConnector", "FlattenDataAgentConnector")
 
 
 def steps_of(policy: Policy, module: Any) -> list[MigrationStep]:
-    """A step for each connector and the network.
-
-    Args:
-        policy: The source, with connectors.
-        module: Its native module, or a `Refusal`.
-    """
+    """A step for each connector and the network."""
     agent: Any = policy.agent_connectors
     action: Any = policy.action_connectors
     before = [

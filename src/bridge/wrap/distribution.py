@@ -34,11 +34,7 @@ class LegacyDistribution(Distribution):
 
     @classmethod
     def made_by(cls, build: Any) -> type[Self]:
-        """A subclass for one policy.
-
-        Args:
-            build: Makes the old distribution from rows of inputs.
-        """
+        """A subclass for one policy."""
         return type(cls.__name__, (cls,), {"build": staticmethod(build)})
 
     @classmethod

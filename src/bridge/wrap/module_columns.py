@@ -45,12 +45,6 @@ def rows_of(
 ) -> Rows:
     """The rows of a forward batch.
 
-    Args:
-        batch: Has `obs`, the columns, and `state_in` where there are states.
-        columns: The batch's names of columns by the network's.
-        states: How many states the network has.
-        device: Where it computes.
-
     Raises:
         PieceError: A column or state that the network takes is missing.
     """

@@ -158,12 +158,7 @@ def wrapped_action_sides(policy: Policy | Mapping[str, Policy]) -> list[Connecto
 
 
 def wrapped_agent_side(policy: Policy, module_id: str | None = None) -> LegacyAgentConnectorV2:
-    """A copy of a policy's agent pipeline as one piece.
-
-    Args:
-        policy: The policy.
-        module_id: Its name among several.
-    """
+    """A copy of a policy's agent pipeline as one piece."""
     return LegacyAgentConnectorV2(
         connector=copy.deepcopy(_connectors(policy, "agent")),
         context=ConnectorContext.from_policy(policy),

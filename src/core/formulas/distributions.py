@@ -92,10 +92,6 @@ def squashed_log_prob(normal: Any, unsquashed: Tensor) -> Tensor:
     """Log-density `(...)` of squashed tensors, given what they were before `(..., n)`.
 
     The tangent's slope is taken off; that of the stretch to `[low, high]` is not, as in RLlib.
-
-    Args:
-        normal: The `torch.distributions.Normal` before squashing.
-        unsquashed: The values before squashing.
     """
     softplus = xp.namespace(unsquashed).nn.functional.softplus
     # log(1 - tanh(x)^2), written so that it does not run out of digits at large |x|

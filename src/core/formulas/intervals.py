@@ -63,11 +63,7 @@ def interval_of(influence: Array, center: float, level: float = LEVEL) -> Interv
 
 
 def student_quantile(share: float, freedom: float) -> float:
-    """The quantile of Student's distribution.
-
-    Args:
-        share: Of its mass below.
-        freedom: Its degrees of freedom, 1 or more counted.
+    """The quantile of Student's distribution that has a share of its mass below.
 
     Example:
         >>> round(student_quantile(0.975, 10.0), 3)

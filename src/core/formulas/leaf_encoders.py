@@ -50,11 +50,7 @@ class LeafEncoder:
 
 
 class FlatEncoder(LeafEncoder):
-    """The values themselves, flattened to float32.
-
-    Args:
-        shape: Of one value.
-    """
+    """The values themselves, flattened to float32."""
 
     def __init__(self, shape: Sequence[int]) -> None:
         self.item_shape = tuple(int(n) for n in shape)

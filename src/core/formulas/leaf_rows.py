@@ -34,12 +34,6 @@ def rows_of_leaves(
 ) -> Array:
     """One row for each observation.
 
-    Args:
-        columns: The values of each leaf, one for each observation.
-        encoders: One for each leaf.
-        parts: Where each leaf lies in a row.
-        dtype: Of the rows.
-
     Raises:
         SpaceError: The values of a leaf are no arrays or numbers of one type and its shape.
     """

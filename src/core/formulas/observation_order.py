@@ -113,13 +113,7 @@ def leaves_of(
     encoder_of: Callable[[Any], LeafEncoder],
     dict_parts: Callable[[spaces.Dict], Parts],
 ) -> tuple[tuple[LeafEncoder, ...], Pick]:
-    """The encoders of a space's leaves, and what lists the values of an observation for them.
-
-    Args:
-        space: Of the observation.
-        encoder_of: The encoder of a space that holds no others.
-        dict_parts: The parts of a Dict space in their order, and what takes their values.
-    """
+    """The encoders of a space's leaves, and what lists the values of an observation for them."""
     if isinstance(space, spaces.Dict):
         parts, values_of = dict_parts(space)
     elif isinstance(space, spaces.Tuple):

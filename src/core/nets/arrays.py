@@ -77,10 +77,6 @@ class _Run:
 class ArrayNetwork:
     """A described network in numpy; it holds weights only, so threads may share it.
 
-    Args:
-        bound: The network, held to its weights.
-        weights: Arrays by name.
-
     Example:
         >>> from .binding import bind
         >>> from .description import network_of

@@ -133,12 +133,7 @@ def bind(
 
 
 class _Binder:
-    """Binds layer after layer.
-
-    Args:
-        shapes: Of the weights by name.
-        inputs: Of what may go in.
-    """
+    """Binds layer after layer."""
 
     def __init__(self, shapes: Mapping[str, Shape], inputs: Mapping[str, Shape]) -> None:
         self.shapes = shapes

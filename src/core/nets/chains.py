@@ -17,12 +17,7 @@ _STEPS: Final = 20_000
 
 @dataclass(frozen=True)
 class End:
-    """Something that a layer may take.
-
-    Args:
-        name: What the description calls it.
-        shape: Its shape.
-    """
+    """Something that a layer may take."""
 
     name: str
     shape: Shape

@@ -81,17 +81,7 @@ class Decision:
 def decide(
     proposal: Proposal, facts: Facts, weights: Mapping[str, Any], records: Records
 ) -> Decision | None:
-    """Let records decide which of the guesses is right.
-
-    Args:
-        proposal: The guesses.
-        facts: What is known beside the weights.
-        weights: Arrays by name.
-        records: Observations and what the policy made of them.
-
-    Returns:
-        The best network; None where the records hold nothing to compare.
-    """
+    """Let records decide which guess is right; None where they hold nothing to compare."""
     inputs = _seen(records, facts)
     if inputs is None:
         return None
@@ -117,14 +107,7 @@ def decide(
 
 
 class _Judge:
-    """Holds networks against records.
-
-    Args:
-        facts: What is known beside the weights.
-        weights: Arrays by name.
-        inputs: What is observed, by name.
-        records: What was recorded.
-    """
+    """Holds networks against records."""
 
     def __init__(
         self,

@@ -52,15 +52,7 @@ def facts_of(
     *,
     algorithm: str = "",
 ) -> Facts:
-    """What is known of a policy or module whose network is to be guessed.
-
-    Args:
-        weights: Arrays by name.
-        observation_space: Of the environment, before preprocessing; None if lost.
-        action_space: None if lost.
-        settings: The model settings.
-        algorithm: Its name, where it is known.
-    """
+    """What is known of a policy or module whose network is to be guessed; spaces may be lost."""
     parts: dict[str, Part] = {}
     if observation_space is not None:
         parts = observed_parts(observation_space, _seen_shape(settings))

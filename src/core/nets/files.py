@@ -96,11 +96,6 @@ def read_description(path: str | os.PathLike[str]) -> Any:
 def toml_text(network: Network, comments: Mapping[str, str] | None = None, head: str = "") -> str:
     """A description as TOML, to be edited by hand.
 
-    Args:
-        network: What is described.
-        comments: What to say before a layer, by its name.
-        head: What to say before all.
-
     Example:
         >>> network = network_of({"layers": [{"dense": "fc"}], "outputs": {"logits": "fc"}})
         >>> print(toml_text(network), end="")

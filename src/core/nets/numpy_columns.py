@@ -35,9 +35,6 @@ def numpy_serves(rows: int) -> bool:
 class ColumnStack:
     """Dense layers one after another, from rows to rows; threads may share it.
 
-    Args:
-        layers: The layers, at least one.
-
     Example:
         >>> layer = Dense(np.ones((2, 1), np.float32), np.array([0.5], np.float32))
         >>> ColumnStack([layer])(np.ones((3, 2), np.float32)).tolist()

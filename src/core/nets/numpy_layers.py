@@ -28,9 +28,6 @@ def numpy_activation(name: Any) -> Activation | None:
 def described_activation(name: Any) -> str:
     """What model settings call an activation, as a description of a network does.
 
-    Args:
-        name: As in the model settings.
-
     Raises:
         ConfigError: It has no numpy form (torch may have one).
     """
@@ -69,11 +66,7 @@ def dense(weight: Any, bias: Any, act: Activation | None = None) -> Dense:
 
 
 class Stack:
-    """Dense layers one after another; an empty stack gives its input back.
-
-    Args:
-        layers: The layers.
-    """
+    """Dense layers one after another; an empty stack gives its input back."""
 
     __slots__ = ("_steps", "layers")
 

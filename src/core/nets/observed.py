@@ -93,13 +93,7 @@ def _children(space: Space[Any]) -> Mapping[Any, Space[Any]] | None:
 
 
 def split_vector(vector: Any, parts: Mapping[str, Part], names: Any) -> dict[str, Any]:
-    """The named parts of whole observations `(B, n)`, each `(B, *shape)`.
-
-    Args:
-        vector: Array or tensor.
-        parts: As `observed_parts` gave them.
-        names: Those that are wanted; others than observations are passed over.
-    """
+    """The named parts of whole observations `(B, n)`, each `(B, *shape)`."""
     arrays = {}
     rows = vector.shape[0]
     for name in names:
@@ -115,12 +109,7 @@ def split_vector(vector: Any, parts: Mapping[str, Part], names: Any) -> dict[str
 
 
 def whole_vector(value: Any, space: Space[Any]) -> Any:
-    """A batch of values of a space as vectors `(B, n)`, choices one-hot.
-
-    Args:
-        value: Arrays or tensors `(B, ...)`, nested as the space is.
-        space: Of one value.
-    """
+    """A batch of values of a space as vectors `(B, n)`, choices one-hot."""
     columns = [_encoded(leaf, leaf_space) for leaf, leaf_space in _leaves(value, space)]
     if len(columns) == 1:
         return columns[0]

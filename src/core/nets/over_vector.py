@@ -12,13 +12,7 @@ from .observed import Part, Shape
 
 
 def over_vector(network: Network, parts: Mapping[str, Part], shape: Shape) -> Network:
-    """A network that takes its parts out of the whole observation itself.
-
-    Args:
-        network: It sees `obs.key`, or `obs` in the shape of its part.
-        parts: As `observed_parts` gave them.
-        shape: Of the whole as it comes.
-    """
+    """A network that takes its parts out of the whole observation itself."""
     taken_names = {layer.name for layer in network.layers}
     names: dict[str, str] = {}
     added: list[Layer] = []

@@ -90,9 +90,6 @@ class Unit:
 def units_of(shapes: Mapping[str, Sequence[int]]) -> tuple[list[Unit], list[str]]:
     """Layers in the order of the file, and names of weights that are no part of any.
 
-    Args:
-        shapes: Of the weights by name.
-
     Example:
         >>> units, rest = units_of({"fc.weight": (8, 4), "fc.bias": (8,), "log_std": (2,)})
         >>> [(unit.kind, unit.prefix, unit.ins, unit.outs) for unit in units], rest

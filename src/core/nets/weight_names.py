@@ -65,10 +65,6 @@ class Found(NamedTuple):
 def weights_of(layer: Layer, names: Collection[str]) -> Found:
     """The weights that a layer's prefix, or its own list, means.
 
-    Args:
-        layer: It has weights.
-        names: All there are.
-
     Raises:
         WeightsError: There are none of that name.
     """

@@ -61,14 +61,7 @@ def refuse_disagreement(claims: Iterable[Claim]) -> None:
 def dense_claims(
     model: Any, weights: Mapping[str, Any], where: str, is_q: bool = False
 ) -> Iterator[Claim]:
-    """Claims about a network of dense layers, perhaps with an LSTM or attention behind them.
-
-    Args:
-        model: Its model settings.
-        weights: Its weights.
-        where: What the settings are called.
-        is_q: Whether Q branches take the place of the layer of outputs.
-    """
+    """Claims about a network of dense layers, perhaps with an LSTM or attention behind them."""
     model = model if isinstance(model, Mapping) else {}
     settings = {**MODEL_DEFAULTS, **model}
     hidden = _found_widths(weights, "_hidden_layers.{}")

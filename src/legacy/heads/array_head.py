@@ -107,17 +107,7 @@ def build_array_head(
     config: Mapping[str, Any],
     weights: Weights,
 ) -> ArrayHead | None:
-    """Build the numpy twin of a policy's head.
-
-    Args:
-        algorithm: The algorithm, in any spelling `algorithm_named` knows.
-        obs_space: What the policy sees, preprocessed.
-        action_space: Where actions come from.
-        config: The trainer config.
-        weights: Saved weights by Ray's names.
-
-    Returns:
-        The head, or None where the network has a part that only torch runs.
+    """The numpy twin of a policy's head; None where the network has a part that only torch runs.
 
     Raises:
         WeightsError: The network could run here, but the weights do not fit it.

@@ -17,11 +17,7 @@ from .head import ActorHead, PolicyHead
 
 
 class LinearArm(nn.Module):
-    """The sums of one arm's regression, under Ray's names, and what follows from them.
-
-    Args:
-        width: Numbers in an observation.
-    """
+    """The sums of one arm's regression, under Ray's names, and what follows from them."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

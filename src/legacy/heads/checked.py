@@ -25,14 +25,6 @@ def built_head(
 ) -> PolicyHead:
     """Build a head as `build_head` does, in as much room as its weights need.
 
-    Args:
-        algorithm: The algorithm, in any spelling.
-        obs_space: What the policy sees, preprocessed.
-        action_space: Where actions come from.
-        config: The trainer config.
-        weights: Saved weights by Ray's names; without any there is no bound.
-        **options: As for `build_head`.
-
     Raises:
         WeightsError: The settings ask for another network; setting and weight are named.
     """

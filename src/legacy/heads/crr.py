@@ -24,18 +24,7 @@ _SETTINGS: Final = (
 
 
 class CRRModel(NoopModel):
-    """Dense layers from the flat observation to distribution inputs.
-
-    Args:
-        obs_space: A vector.
-        action_space: A Box of one axis, or Discrete.
-        num_outputs: Inputs of the action distribution.
-        actor_hiddens: Hidden layers of the policy.
-        actor_hidden_activation: Their activation.
-        critic_hiddens: Hidden layers of a Q net.
-        critic_hidden_activation: Their activation.
-        twin_q: Whether there are two Q nets.
-    """
+    """Dense layers from the flat observation to distribution inputs."""
 
     def _add_own_layers(
         self,

@@ -51,15 +51,7 @@ class SquashToBox(nn.Module):
 def dense_net(
     prefix: str, width: int, hiddens: Sequence[int], activation: str, outputs: int
 ) -> nn.Sequential:
-    """Dense layers under Ray's names: `<prefix>_hidden_0`, ..., `<prefix>_out`.
-
-    Args:
-        prefix: What the names begin with.
-        width: Numbers that come in.
-        hiddens: Hidden layers.
-        activation: Their activation.
-        outputs: Numbers that come out.
-    """
+    """Dense layers under Ray's names: `<prefix>_hidden_0`, ..., `<prefix>_out`."""
     net = nn.Sequential()
     sizes = [width, *hiddens]
     for i, (before, units) in enumerate(pairwise(sizes)):
@@ -69,18 +61,7 @@ def dense_net(
 
 
 class DDPGTorchModel(LegacyModel):
-    """Policy and Q branches, to be mixed in front of the network that makes the features.
-
-    Args:
-        action_space: A Box of one axis, or a Simplex.
-        num_outputs: Width of the features.
-        actor_hiddens: Hidden layers of the policy.
-        actor_hidden_activation: Their activation.
-        critic_hiddens: Hidden layers of a Q net.
-        critic_hidden_activation: Their activation.
-        twin_q: Whether there are two Q nets.
-        add_layer_norm: Whether each hidden layer of the policy is followed by a layer norm.
-    """
+    """Policy and Q branches, to be mixed in front of the network that makes the features."""
 
     def __init__(
         self,

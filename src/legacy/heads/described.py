@@ -17,13 +17,7 @@ from ..models.leaves import action_width
 
 
 class Observed:
-    """What a described network sees of the columns of a policy, numpy or torch.
-
-    Args:
-        obs_space: What the policy sees, preprocessed.
-        action_space: Where actions come from.
-        model_config: The model settings.
-    """
+    """What a described network sees of the columns of a policy, numpy or torch."""
 
     def __init__(
         self, obs_space: Space[Any], action_space: Space[Any], model_config: Mapping[str, Any]
@@ -46,13 +40,7 @@ class Observed:
         return {**by_part, "prev_actions": (self.action_width,), "prev_rewards": (1,)}
 
     def of(self, columns: Mapping[str, Any], names: Any, encode: Callable[[Any], Any]) -> Any:
-        """What a network sees, by name.
-
-        Args:
-            columns: Of a batch.
-            names: What it asks for.
-            encode: Makes vectors of earlier actions.
-        """
+        """What a network sees, by name."""
         obs = columns["obs"]
         if isinstance(obs, (Mapping, list, tuple)) or self.is_raw:
             obs = whole_vector(obs, self.space)

@@ -56,13 +56,7 @@ class Blueprint:
         return self.config.get("model") or {}
 
     def head(self, kind: Any, num_outputs: int | None, **settings: Any) -> PolicyHead:
-        """A head of a class with a network of the catalog.
-
-        Args:
-            kind: The head's class.
-            num_outputs: Width of the network's outputs.
-            **settings: As for `build_model`.
-        """
+        """A head of a class with a network of the catalog."""
         from ..models.catalog import build_model
 
         model = build_model(
@@ -132,12 +126,6 @@ def check_agreement(algorithm: str, config: Settings, weights: Settings, action_
     A policy acts with whatever of its weights a numpy network reads, and some settings only torch
     looks at. Where both are there and do not agree, one of them is not this policy's.
 
-    Args:
-        algorithm: The algorithm's name.
-        config: The trainer config.
-        weights: Arrays by the names of torch's networks.
-        action_space: Where actions come from.
-
     Raises:
         WeightsError: They do, and one of them decides how the policy acts; both are named.
     """
@@ -154,14 +142,7 @@ def policy_distribution(
     config: Settings,
     custom_distributions: Settings | None = None,
 ) -> DistributionChoice:
-    """The distribution that policies of an algorithm act with.
-
-    Args:
-        algorithm: The algorithm's name.
-        action_space: Where the actions go.
-        config: The trainer config.
-        custom_distributions: Classes for names that `custom_action_dist` may hold.
-    """
+    """The distribution that policies of an algorithm act with."""
     settings = config.get("model") or {}
     if settings.get("custom_action_dist"):
         return distribution_for(action_space, settings, custom_distributions=custom_distributions)

@@ -33,11 +33,6 @@ class PolicyOutputs(NamedTuple):
 class PolicyHead:
     """A network and the algorithm's way to get distribution inputs from it.
 
-    Args:
-        algorithm: The algorithm's name.
-        model: The network; its `state_dict()` has Ray's names.
-        distribution: What the outputs are inputs of.
-
     `bare_when_greedy` tells whether fetches without exploration are the inputs alone.
     """
 

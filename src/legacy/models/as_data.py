@@ -68,11 +68,6 @@ def is_dense_module(shapes: Shapes) -> bool:
 def trunk(shapes: Shapes, model_config: Mapping[str, Any], prefix: str = "") -> list[Layer]:
     """A fully connected network without its value branch.
 
-    Args:
-        shapes: Of the weights by Ray's names.
-        model_config: The model settings.
-        prefix: What the names of its weights begin with.
-
     Raises:
         ConfigError: It is of another kind, which only torch runs.
     """
@@ -122,12 +117,7 @@ def has(shapes: Shapes, name: str) -> bool:
 
 
 def read_shapes(shapes: Shapes, unread: tuple[str, ...] = ()) -> dict[str, tuple[int, ...]]:
-    """Shapes of the weights that a network needs to act, by name.
-
-    Args:
-        shapes: Of all there are.
-        unread: What names begin with that it does not need.
-    """
+    """Shapes of the weights that a network needs to act, but for those whose names begin so."""
     return {
         name: shape
         for name, shape in shapes.items()

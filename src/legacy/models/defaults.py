@@ -55,11 +55,7 @@ MODEL_DEFAULTS: Final[dict[str, Any]] = {
 
 
 def with_defaults(model_config: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a copy of the settings with every unset one at its default.
-
-    Args:
-        model_config: What a checkpoint or a user says; unknown keys are kept.
-    """
+    """Give a copy of the settings with every unset one at its default; unknown keys are kept."""
     config = {**MODEL_DEFAULTS, **model_config}
     # One switch for both, before Ray 1.3; -1 says it is not used.
     if config["lstm_use_prev_action_reward"] not in (-1, False, None):

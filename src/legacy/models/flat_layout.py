@@ -49,11 +49,6 @@ def is_nested(space: Space[Any]) -> bool:
 def flat_layout(space: Space[Any], *, dim: int = 84, grayscale: bool = False) -> Segment:
     """Lay out a space the way the old preprocessors flatten it.
 
-    Args:
-        space: Any space, nested or not.
-        dim: Side that full-size Atari frames are resized to.
-        grayscale: Whether those frames lose their colours.
-
     Example:
         >>> from gymnasium.spaces import Discrete
         >>> flat_layout(Dict({"a": Discrete(3), "b": Box(0, 1, (2, 2))})).size

@@ -127,13 +127,7 @@ class SlimFC(nn.Module):
 
 
 def dense_stack(width: int, sizes: Sequence[int], act: Any) -> nn.Sequential:
-    """Dense layers one after the other, all with the same activation.
-
-    Args:
-        width: Features in.
-        sizes: Outputs of each layer.
-        act: Name or factory of the activation; None for none.
-    """
+    """Dense layers one after the other, all with the same activation."""
     pairs = zip([width, *sizes], sizes, strict=False)
     init = normc_initializer(1.0)
     return nn.Sequential(*(SlimFC(i, o, init, activation_fn=act) for i, o in pairs))

@@ -161,14 +161,7 @@ def add_time_dimension(flat: Tensor, seq_lens: Any, time_major: bool = False) ->
 def previous_actions(
     input_dict: Any, space: Space[Any], config: Mapping[str, Any], steps: int = 1
 ) -> Tensor:
-    """Encode the column `prev_actions` as the features a wrapper adds.
-
-    Args:
-        input_dict: Columns; `prev_actions` nested if `_disable_action_flattening`.
-        space: The action space.
-        config: The model settings.
-        steps: How many earlier actions each row holds.
-    """
+    """Encode the column `prev_actions` as the features a wrapper adds."""
     actions = input_dict["prev_actions"]
     if config.get("_disable_action_flattening") or isinstance(
         space, (Discrete, MultiDiscrete, Box)

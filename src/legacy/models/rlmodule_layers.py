@@ -106,11 +106,6 @@ class LayerReader:
     """Builds modules whose parameters have the names and shapes of saved weights.
 
     In a sequential stack the numbers that carry no weight are activations and paddings.
-
-    Args:
-        shapes: Parameter name to shape.
-        config: The model settings.
-        image: Shape of an observation.
     """
 
     def __init__(

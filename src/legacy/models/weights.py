@@ -18,14 +18,10 @@ _COMPONENT: Final = re.compile(r"(^|\.)(cnns?|flatten|one_hot)[._]\d+\.")
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Any]) -> None:
-    """Copy weights into a model by name, strictly.
+    """Copy weights into a model by name, strictly; where anything does not fit it stays as it is.
 
     A name that is another name of a loaded tensor may be missing (`cnns.0` is also `cnn_0`), so
     may constant buffers and the names in the model's `unused_weights`.
-
-    Args:
-        model: The network; unchanged if anything does not fit.
-        weights: Parameter name to array or tensor.
 
     Raises:
         WeightsError: Names are missing or unexpected, or shapes differ; all of them are listed

@@ -27,11 +27,6 @@ def holds_rlmodule(config: Settings) -> bool:
 def rlmodule(obs_space: Space[Any], num_outputs: int, config: Settings) -> list[Layer]:
     """The module of the actor-critic algorithms.
 
-    Args:
-        obs_space: What it sees, preprocessed.
-        num_outputs: Width of the outputs, 0 if unknown.
-        config: The model settings, complete.
-
     Raises:
         ConfigError: The module has an LSTM or sees nested observations.
     """

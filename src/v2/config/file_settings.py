@@ -94,10 +94,6 @@ def attributes_of(cls: type[AlgorithmConfig], names: Iterable[str]) -> set[str]:
 def check_counts(config: AlgorithmConfig, mine: Collection[str] = ()) -> None:
     """Hold the counts and spaces of a config from a file to their bounds.
 
-    Args:
-        config: The config.
-        mine: Attributes that are the caller's.
-
     Raises:
         AskedTooMuchError: The file asks for more of something than it may.
         ConfigError: A count is none.

@@ -43,11 +43,6 @@ def take_migrated(
 ) -> AlgorithmConfig:
     """Set a config up to go on from what `migrate` wrote.
 
-    Args:
-        config: It is changed.
-        path: The folder.
-        trust: Classes of your own that it names.
-
     Raises:
         CheckpointNotFoundError: It is no such folder.
         ConfigError: Its module cannot be trained by this algorithm.

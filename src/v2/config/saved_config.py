@@ -95,13 +95,7 @@ def restored_config(
 
 
 class _Reading:
-    """Makes settings of what a file holds of them, each by what may stand there.
-
-    Args:
-        cls: Whose settings.
-        names: Looks names up.
-        env: The caller's environment.
-    """
+    """Makes settings of what a file holds of them, each by what may stand there."""
 
     def __init__(self, cls: type[AlgorithmConfig], names: Names, env: Any) -> None:
         self.cls = cls

@@ -84,10 +84,6 @@ def settings_of(config: AlgorithmConfig) -> dict[str, Any]:
 def take_settings(config: AlgorithmConfig, data: Mapping[str, Any]) -> None:
     """Set what TOML says.
 
-    Args:
-        config: It is changed.
-        data: As `settings_of` gives it.
-
     Raises:
         ConfigError: There is no such table or setting, or a value is not what it takes.
     """
@@ -187,9 +183,6 @@ def whole_toml(config: AlgorithmConfig) -> str:
 
 def data_in(source: str | os.PathLike[str]) -> dict[str, Any]:
     """The data in a TOML file, or in a text.
-
-    Args:
-        source: A path, or a text that is more than a file's name.
 
     Raises:
         ConfigError: It is no TOML.

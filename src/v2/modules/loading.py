@@ -94,12 +94,7 @@ def load_module(
 
 
 def misfit_with(path: str | os.PathLike[str], model_config: Any) -> WeightsError | None:
-    """The error for settings that ask for other networks than the weights in a folder are of.
-
-    Args:
-        path: The folder.
-        model_config: The settings.
-    """
+    """The error for settings that ask for other networks than the weights in a folder are of."""
     try:
         checkpoint = open_checkpoint(path)
         loader = _Loader(checkpoint, Trust.of(None), True, {"model_config": model_config})

@@ -28,14 +28,7 @@ _DECIDING: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
 def module_misfit(
     expected_shapes: Shapes, saved_shapes: Shapes, module_id: str, arguments: Mapping[str, Any]
 ) -> WeightsError | None:
-    """The error for the first weight that has another shape than the settings ask for.
-
-    Args:
-        expected_shapes: Names and shapes that the settings ask for.
-        saved_shapes: Those of the weights that are there.
-        module_id: The module's id.
-        arguments: What the module is made with.
-    """
+    """The error for the first weight that has another shape than the settings ask for."""
     return shape_misfit(
         expected_shapes, saved_shapes, f"module {module_id!r}", _flat(arguments), WeightShapeError
     )

@@ -19,10 +19,6 @@ def modern_settings(
 ) -> dict[str, Any]:
     """Settings that build the networks the weights belong to.
 
-    Args:
-        settings: As saved by any release.
-        shapes: Names and shapes of the weights.
-
     Example:
         >>> shapes = {"pi.net.mlp.0.weight": (7, 4), "pi.net.mlp.2.weight": (2, 7)}
         >>> modern_settings({"post_fcnet_hiddens": [7]}, shapes)["head_fcnet_hiddens"]

@@ -33,13 +33,7 @@ class RowPart:
 
     @classmethod
     def of(cls, rows: int, index: int, count: int) -> RowPart:
-        """The part of one of several learners, as even as can be.
-
-        Args:
-            rows: How many there are.
-            index: Which learner.
-            count: Of how many.
-        """
+        """The part of one of several learners, as even as can be."""
         start, stop = (rows * each // count for each in (index, index + 1))
         return cls(0, 1, rows, True) if start == stop else cls(start, stop, rows)
 

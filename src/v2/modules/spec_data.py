@@ -42,12 +42,7 @@ class SpecData:
     @classmethod
     @abc.abstractmethod
     def in_file(cls, d: Mapping[str, Any], names: Names) -> Self:
-        """What a file holds of a spec, `to_dict`'s data or the attributes of a pickled one.
-
-        Args:
-            d: The data.
-            names: Looks up what it names.
-        """
+        """What a file holds of a spec, `to_dict`'s data or the attributes of a pickled one."""
 
 
 def space_data(space: Space[Any] | None) -> Any:

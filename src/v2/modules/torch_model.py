@@ -59,11 +59,7 @@ def update_target_network(*, main_net: nn.Module, target_net: nn.Module, tau: fl
 
 
 class TargetCopies:
-    """Networks and their copies, tensor by tensor.
-
-    Args:
-        pairs: A network and its copy each.
-    """
+    """Networks and their copies, tensor by tensor."""
 
     def __init__(self, pairs: Sequence[tuple[nn.Module, nn.Module]]) -> None:
         self._moved: tuple[list[Tensor], list[Tensor]] = ([], [])

@@ -15,10 +15,6 @@ from .torch_rl_module import TorchRLModule
 class WeightCopies:
     """Copies tensors into others; both stay what they are.
 
-    Args:
-        sources: What is copied.
-        targets: What becomes equal to it.
-
     Example:
         >>> one, other = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
         >>> WeightCopies([*one.parameters()], [*other.parameters()])()
@@ -37,11 +33,7 @@ class WeightCopies:
 
     @classmethod
     def between(cls, pairs: Sequence[tuple[Any, Any]]) -> Self | None:
-        """The copies by which modules become what others are; None where states have to be asked.
-
-        Args:
-            pairs: Of modules, the one that is copied first.
-        """
+        """The copies that make modules what others are; None where states have to be asked."""
         sources: list[Tensor] = []
         targets: list[Tensor] = []
         for source, target in pairs:

@@ -29,13 +29,6 @@ _HOOKS: Final = tuple(name for name in vars(Callback) if not name.startswith("_"
 class RayRun:
     """Runs trials of one thing with settings of a space, as `TrialsRun` does, in Ray's processes.
 
-    Args:
-        trainable: What to run: a name, a class, a function; also a class of Ray Tune's.
-        space: The settings: a dict or a config. Domains of Ray's may be among them.
-        tune_config: Which trials there are.
-        run_config: Where they are kept and when they end.
-        begin_from: A checkpoint that all of them begin from.
-
     Attributes:
         path: The run's folder, once it has begun.
         trials: The trials, once they are over.
@@ -153,12 +146,7 @@ class RayRun:
 
 
 def in_ray_words(tune: Any, value: Any) -> Any:
-    """Settings with Ray's distributions in place of ours.
-
-    Args:
-        tune: Ray Tune.
-        value: The settings.
-    """
+    """Settings with Ray's distributions in place of ours."""
     if isinstance(value, Domain):
         return getattr(tune, value.name)(*value.arguments)
     if type(value) is dict:

@@ -28,13 +28,6 @@ from .variants import BasicVariantGenerator, Variant
 class TrialsRun:
     """Runs trials of one thing with settings of a space.
 
-    Args:
-        trainable: What to run: a name, a class, a function.
-        space: The settings: a dict or a config.
-        tune_config: Which trials there are.
-        run_config: Where they are kept and when they end.
-        begin_from: A checkpoint that all of them begin from.
-
     Attributes:
         path: The run's folder.
         trials: The trials.

@@ -76,12 +76,7 @@ class Trial:
 
 
 class Checkpoints:
-    """The checkpoints of a trial, of which some are kept.
-
-    Args:
-        folder: The trial's.
-        settings: Which ones.
-    """
+    """The checkpoints of a trial, of which some are kept."""
 
     def __init__(self, folder: Path, settings: CheckpointConfig) -> None:
         self._folder, self._settings = folder, settings
