@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import typer
 
-from ..core.errors import CheckpointError, ConfigError, PieceError
+from ..core.errors import CheckpointError, ConfigError, PieceError, SpaceError
+from ..core.text.shell import command
 from .imports import from_user, user_module
 
 _SETTINGS_NAMES: Final = ("config", "env_config", "env_context", "context", "ctx", "cfg")
@@ -71,6 +73,11 @@ class Environment:
             settings = {"render_mode": MODE, **settings}
         return _registered(last, settings)
 
+    def words(self) -> list[str]:
+        """The options that say which environment, as they were given."""
+        settings = [f"--env-config={each}" for each in self.env_config or ()]
+        return [*(["--env", self.env] if self.env else []), *settings]
+
     def settings(self) -> dict[str, Any] | None:
         """The settings that were given; None if none were.
 
@@ -78,6 +85,22 @@ class Environment:
             ConfigError: They are neither JSON nor KEY=VALUE.
         """
         return settings_in(self.env_config, "--env-config") if self.env_config else None
+
+
+@contextmanager
+def adapting_first(path: str, words: Sequence[str]) -> Iterator[None]:
+    """Let what fails for a policy that does not fit an environment name the command that adapts it.
+
+    Args:
+        path: The policy.
+        words: The options that say which environment.
+    """
+    try:
+        yield
+    except (SpaceError, ConfigError) as error:
+        if "rlconnect" in error.hint and ".adapt(" in error.hint:
+            error.hint = f"adapt it first: {command('adapt', path, *words)}"
+        raise
 
 
 def settings_in(texts: Iterable[str], option: str) -> dict[str, Any]:

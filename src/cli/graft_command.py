@@ -81,11 +81,8 @@ def graft(
     if as_json:
         print_json({**told, "written": None if out is None or dry_run else str(out)})
         return
-    env = ["--env", environment.env]
-    for each in environment.env_config or ():
-        env += ["--env-config", each]
     learns = isinstance(triple.module, ValueFunctionAPI)
-    show_lines(*_lines(told, env, None if dry_run else out, has_values=learns))
+    show_lines(*_lines(told, environment.words(), None if dry_run else out, has_values=learns))
 
 
 def _lines(

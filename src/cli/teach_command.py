@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..core.errors import ConfigError, PieceError, SpaceError
+from ..core.errors import ConfigError, PieceError
 from ..core.text.shell import command
-from .environments import Environment
+from .environments import Environment, adapting_first
 from .options import PATH, DryRun, Json, Loading, One, Seed
 from .printing import print_json, show_lines
 from .training_recipe import Recipe
@@ -76,7 +76,7 @@ def teach(
     out = None if dry_run else out
     teacher = Actor.from_checkpoint(path, policy_ids=policy, **loading.words())
     screen = errors_console() if as_json else console()
-    try:
+    with adapting_first(path, environment.words()):
         found = taught_by(
             learner,
             teacher,
@@ -89,10 +89,6 @@ def teach(
                 f"{lesson.steps:,} steps  agreement {lesson.agreement:.1%}", soft_wrap=True
             ),
         )
-    except (SpaceError, ConfigError) as error:
-        if "rlconnect" in error.hint and ".adapt(" in error.hint:
-            error.hint = f"adapt it first: {command('adapt', path, *_env_words(environment))}"
-        raise
     if as_json:
         print_json({**found.to_dict(), "written": None if out is None else str(out)})
     else:
@@ -105,7 +101,7 @@ def _lines(found: Taught, environment: Environment, teacher: str, out: Path | No
     lines = str(found).splitlines()
     if out is None:
         return [*lines, "written        nothing; give --out DIR and no --dry-run"]
-    env = _env_words(environment)
+    env = environment.words()
     train = command("train", "--algo", "PPO", *env, "--from", out, "--teacher", teacher)
     return [
         *lines,
@@ -113,11 +109,3 @@ def _lines(found: Taught, environment: Environment, teacher: str, out: Path | No
         f"train on       {train}",
         f"act            {command('rollout', out, *env)}",
     ]
-
-
-def _env_words(environment: Environment) -> list[str]:
-    """The options that say which environment."""
-    words = ["--env", str(environment.env)]
-    for each in environment.env_config or ():
-        words += ["--env-config", each]
-    return words

@@ -17,7 +17,7 @@ import typer
 
 from ..core.errors import ConfigError
 from ..core.text.visible import visible
-from .environments import Environment
+from .environments import Environment, adapting_first
 from .imports import user_module
 from .options import Json, Loading, One
 from .printing import print_json, show, show_lines
@@ -143,7 +143,8 @@ def train(
     again += [f"--log={each}" for each in log or ()]  # The folder knows neither.
     from .train_page import as_data
 
-    why, is_cut = _go(run, recipe, again, as_json=as_json)
+    with adapting_first(str(recipe.run.get(TEACHER)), recipe.place.words()):
+        why, is_cut = _go(run, recipe, again, as_json=as_json)
     _tell(as_data(run, recipe, why, again), as_json=as_json)
     if is_cut:
         raise typer.Exit(_INTERRUPTED)

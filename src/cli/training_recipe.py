@@ -6,6 +6,7 @@ A recipe is settings as TOML has them, with a table `run` beside them; it lies i
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -124,6 +125,12 @@ class Recipe:
     def env(self) -> str:
         """What is acted in; empty if nobody says."""
         return str(self.data.get("environment", {}).get("env", ""))
+
+    @property
+    def place(self) -> Environment:
+        """What is acted in, as options name it."""
+        settings = self.data["environment"].get("env_config")
+        return Environment(self.env, [json.dumps(settings)] if settings else None)
 
     def config(self, folder: Path) -> AlgorithmConfig:
         """The settings.

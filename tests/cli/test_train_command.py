@@ -270,6 +270,22 @@ def test_a_run_keeps_its_teacher(tmp_path, monkeypatch):
     assert (tmp_path / "run" / "teacher").is_dir()
 
 
+@pytest.mark.parametrize("by", [["--env", "Acrobot-v1"], ["other.toml"]])
+def test_a_teacher_that_does_not_fit_is_adapted_first(by, tmp_path, monkeypatch, capsys):
+    """The hint is the command that asks what only the user can know."""
+    monkeypatch.chdir(tmp_path)
+    Path("other.toml").write_text('algorithm = "PPO"\n[environment]\nenv = "Acrobot-v1"\n')
+    sample = str(ROOT / "examples/checkpoints/ppo-cartpole-ray-2.60")
+    algorithm = [] if by[0].endswith("toml") else ["--algo", "PPO"]
+
+    assert main(["train", *by, *algorithm, "--teacher", sample, "--out", "run", *SMALL]) == 2
+
+    hint = capsys.readouterr().err.splitlines()[-1]
+    assert hint == f"hint: adapt it first: rlconnect adapt {sample} --env Acrobot-v1"
+    assert main(shlex.split(hint.partition("first: rlconnect ")[2])) == 1
+    assert "next    rlconnect adapt" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
