@@ -70,8 +70,10 @@ NETWORKS = {
 """RLlib's own sizes, by what of its defaults is another."""
 
 CASES = {
-    "layers": [FEATURES, FEATURES | CHOICE, FEATURES | ASIDE, FEATURES | WIDER, FEATURES | HEADS]
-    + [FEATURES | MEMORY, FEATURES | CHOICE | WIDER | MEMORY],
+    "layers": [
+        *(FEATURES | each for each in ({}, CHOICE, ASIDE, WIDER, HEADS, MEMORY)),
+        FEATURES | CHOICE | WIDER | MEMORY,
+    ],
     "relu": [FEATURES, FEATURES | {"network": {"fcnet_hiddens": [256, 300, 512]}}],
     "one encoder": [FEATURES, FEATURES | CHOICE, FEATURES | MEMORY],
     "an LSTM": [FEATURES, FEATURES | CHOICE, FEATURES | {"network": {"lstm_cell_size": 300}}],
