@@ -80,8 +80,8 @@ def one_hot_in_space(x: Any, space: spaces.Space[Any]) -> Any:
         start = getattr(space, "start", None)
         if start is not None and np.any(start):
             rows = rows - xp.constant(start, rows)
-        rows = rows.reshape((*rows.shape[: rows.ndim - space.nvec.ndim], -1))
         sizes = space.nvec.reshape(-1)
+        rows = rows.reshape((*rows.shape[: rows.ndim - space.nvec.ndim], sizes.size))
     else:
         raise SpaceError(
             "this space has no one-hot form",

@@ -41,6 +41,7 @@ def test_what_points_nowhere_is_refused(x, match):
     [
         (Discrete(3, start=-1), np.array([-1, 1, 0])),
         (MultiDiscrete([2, 3]), np.array([[0, 2], [1, 1]])),
+        (MultiDiscrete([2, 3]), np.zeros((0, 2), np.int64)),
         (MultiDiscrete([2, 3], start=[1, -1]), np.array([[1, 1], [2, -1]])),
         (MultiDiscrete([[2, 3], [4, 2]]), np.array([[[1, 2], [3, 1]]])),
     ],
