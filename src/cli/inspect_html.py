@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..core.pages.charts import count_bars, flow, interval_rows
-from ..core.pages.document import document, pill
+from ..core.pages.charts import bars, interval_rows
+from ..core.pages.document import Markup, document, facts, flow, pill
 from ..core.text.visible import visible_data
 from ..core.text.visible import visible_html as escape
 from ..core.vault import Checkpoint
@@ -43,20 +43,13 @@ def inspect_html(checkpoint: Checkpoint, description: dict[str, Any]) -> str:
         calls = [(call["name"], f"{call['what']}, in {call['where']}") for call in told["unsafe"]]
         body += ["<h2>Programs that an ordinary unpickler would run</h2>", _facts(calls)]
     steps = [(step["purpose"], step["command"]) for step in told["next"]]
-    commands = "".join(
-        f"<p>{escape(why)}<br><code>{escape(line)}</code></p>" for why, line in steps
-    )
-    body += ["<h2>What to do next</h2>", f"<div class=card>{commands}</div>"]
+    commands = [(why, Markup(f"<code>{escape(line)}</code>")) for why, line in steps]
+    body += ["<h2>What to do next</h2>", facts(commands)]
     return document(f"{title_of(told)}: {told['path']}", body)
 
 
 def _facts(lines: Iterable[tuple[Any, Any]]) -> str:
-    rows = "".join(
-        f"<tr><td>{escape(str(label))}</td><td class=long>{escape(str(value))}</td></tr>"
-        for label, value in lines
-        if value
-    )
-    return f"<div class=card><table>{rows}</table></div>"
+    return facts((label, value) for label, value in lines if value)
 
 
 def _pieces(record: Mapping[str, Any]) -> list[str]:
@@ -97,7 +90,7 @@ def _filter(policy: str, found: Mapping[str, Any]) -> list[str]:
         f"<h2>{escape(label)}</h2>",
         f"<p class=soft>Mean and standard deviation over {max(found['count']):,} observations"
         f"{escape(more)}.</p>",
-        f"<div class=card>{interval_rows(shown, 0.0, label)}</div>",
+        f"<div class=card>{interval_rows(shown, 0.0, label, 'value of a feature')}</div>",
     ]
 
 
@@ -134,9 +127,10 @@ def _weights(policy: str, weights: Any) -> list[str]:
 def _histogram(numbers: Any, name: str) -> str:
     counts, edges = np.histogram(numbers, bins=_BINS)
     ends = {0: f"{edges[0]:.2g}", _BINS - 1: f"{edges[-1]:.2g}"}
+    across = f"mean {numbers.mean():.2g}, deviation {numbers.std():.2g}"
     titles = [
         f"{count} from {low:.3g} to {high:.3g}"
         for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True)
     ]
     labels = [ends.get(place, "") for place in range(_BINS)]
-    return count_bars(counts.tolist(), labels, titles, f"Numbers of {name}")
+    return bars(counts.tolist(), labels, titles, f"Numbers of {name}", across)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..core.pages.charts import curves
-from ..core.pages.document import document, pill
+from ..core.pages.charts import KINDS, curves
+from ..core.pages.document import Markup, document, facts, pill, table
 from ..core.text.shell import command
 from ..core.text.visible import visible_html as escape
 
@@ -34,21 +34,28 @@ def runs_page(found: Runs) -> str:
         value = best.curve(found.metric).best(found.mode)
         name = found.metric.rpartition("/")[2]
         body.append(pill(f"best: {best.name}, {name} {value:.5g}", is_good=True))
-    body.append(f"<p class=soft>{count} run{'s' * (count != 1)}, over iterations</p>")
+    kinds = _kinds(found)
+    body += [
+        f"<p class=soft>{count} run{'s' * (count != 1)}</p>",
+        f"<div class=card>{_table(found, kinds)}</div>",
+    ]
     metrics = [(found.metric, found.metric), *_BESIDE] if found.metric else list(_BESIDE)
     for metric, title in metrics:
-        body += _chart(found, metric, title)
-    body += ["<h2>Runs</h2>", f"<div class=card>{_table(found)}</div>"]
+        body += _chart(found, metric, title, kinds)
     if kept is not None:
-        body += [
-            "<h2>The best checkpoint</h2>",
-            f"<div class=card><p>{escape(str(kept.path))}</p>"
-            f"<p><code>{escape(command('inspect', kept.path))}</code></p></div>",
-        ]
+        inspected = Markup(f"<code>{escape(command('inspect', kept.path))}</code>")
+        body += ["<h2>The best checkpoint</h2>", facts([(kept.path, inspected)])]
     return document(f"Runs in {found.path}", body)
 
 
-def _chart(found: Runs, metric: str, title: str) -> list[str]:
+def _kinds(found: Runs) -> list[str]:
+    """A colour for each run, the first for the best; of many the rest are alike."""
+    others = iter(KINDS[1:])
+    best = found.best or (found.trials[0] if found.trials else None)
+    return [KINDS[0] if trial is best else next(others, "other") for trial in found.trials]
+
+
+def _chart(found: Runs, metric: str, title: str, kinds: list[str]) -> list[str]:
     lines = []
     for trial in found.trials:
         curve = trial.curve(metric)
@@ -56,23 +63,20 @@ def _chart(found: Runs, metric: str, title: str) -> list[str]:
     if not any(values for _, _, values in lines):
         return []
     chosen = "" if found.best is None else found.best.name
-    return [
-        f"<h2>{escape(title)}</h2>",
-        f"<div class=card>{curves(lines, chosen, title)}</div>",
-    ]
+    drawn = curves(lines, chosen, title, "iterations", kinds)
+    return [f"<h2>{escape(title)}</h2>", f"<div class=card>{drawn}</div>"]
 
 
-def _table(found: Runs) -> str:
+def _table(found: Runs, kinds: list[str]) -> str:
+    """What is told of each run; the line before its name is that of its curves."""
     varied = found.varied()[:_SETTINGS]
     heads = ["run", "ended", "iterations", *varied, found.metric.rpartition("/")[2], "best"]
-    rows = [[escape(each) for each in _row(found, trial, varied)] for trial in found.trials]
-    return (
-        "<table><tr>"
-        + "".join(f"<th>{escape(head)}</th>" for head in heads)
-        + "</tr>"
-        + "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-        + "</table>"
-    )
+    rows = []
+    for trial, kind in zip(found.trials, kinds, strict=True):
+        name, *rest = _row(found, trial, varied)
+        line = f'<svg width="20" height="8" class="{kind}"><path class="curve" d="M0 4H20"/></svg>'
+        rows.append([Markup(f"{line} {escape(name)}"), *rest])
+    return table(heads, rows)
 
 
 def _row(found: Runs, trial: Trial, varied: list[str]) -> list[str]:

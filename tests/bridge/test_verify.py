@@ -211,7 +211,7 @@ def test_the_report_is_one_page_that_needs_nothing_else(tmp_path):
     assert "<ours>" not in page
     assert not re.search(r"(src|href)=|https?:|<script", page)
     charts = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
-    assert len(charts) == 2 * len(verdict.stages) + 1
+    assert len(charts) == 2 * len(verdict.stages)
     for chart in charts:
         assert ElementTree.fromstring(chart).get("aria-label")
     assert "They part at: outputs" in page

@@ -23,7 +23,8 @@ def test_it_shows_pieces_filters_and_every_array(tmp_path):
     """In the order in which data passes them."""
     page = page_of("ppo-pendulum-ray-2.7", tmp_path)
 
-    places = [page.index(f">{name}</text>") for name in ("ClipReward", "MeanStd", "network")]
+    names = ("ClipReward", "MeanStd", "network")
+    places = [page.index(f"<strong>{name}</strong>") for name in names]
     assert places == sorted(places)
     assert page.count("feature ") >= 3
     assert page.count("<h3>") == 12

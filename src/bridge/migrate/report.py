@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ...core.pages.document import document, pill
+from ...core.pages.document import Markup, document, facts, pill
 from ...core.text.visible import visible_html as escape
 from ...core.vault.own.atomic import replaced_file
 from ..proof.page import sections_of
@@ -53,7 +53,7 @@ def _steps(plan: MigrationPlan) -> list[str]:
     done = sum(step.is_applied for step in plan.steps)
     return [
         f"<p>{done} of {len(plan.steps)} pieces are native or gone, each step proven equal to "
-        "the source; the others run as they were, wrapped.</p>",
+        f"the source{'; the others run as they were, wrapped' * (done < len(plan.steps))}.</p>",
         "<h2>Old and new</h2>",
         *(_side(plan, side, title) for side, title in _SIDES),
         "<h2>Why, and how equal</h2>",
@@ -86,9 +86,13 @@ def _new(step: MigrationStep) -> str:
 
 
 def _reasons(plan: MigrationPlan) -> str:
-    rows = "".join(
-        f"<tr><td>{escape(step.name)}</td><td class=long>{escape(step.reason)}<br>"
-        f"<span class=soft>{escape(step.proof.get('words', 'not tried'))}</span></td></tr>"
+    return facts(
+        (
+            step.name,
+            Markup(
+                f"{escape(step.reason)}<br>"
+                f"<span class=soft>{escape(step.proof.get('words', 'not tried'))}</span>"
+            ),
+        )
         for step in plan.steps
     )
-    return f"<div class=card><table>{rows}</table></div>"

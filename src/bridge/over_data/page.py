@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...core.pages.charts import count_bars, interval_rows
-from ...core.pages.document import document, pill
+from ...core.pages.charts import bars, interval_rows
+from ...core.pages.document import document, pill, table
 from ...core.text.visible import visible_html as escape
-from ..proof.page import evidence_table
+from ..proof.page import evidence_table, short
 from .words import TITLES, answer, bins, difference_words, interval_text, weight_words
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def page_of(appraisal: Appraisal) -> str:
     """The whole page."""
     other = appraisal.against
-    names = f"{escape(appraisal.policy)}"
+    names = escape(short(appraisal.policy))
     if other is not None:
-        names += f" <span class=soft>against</span> {escape(other.policy)}"
+        names += f" <span class=soft>against</span> {escape(short(other.policy))}"
     body = [
         f"<h1>{names}</h1>",
         pill(answer(appraisal), is_good=appraisal.answers),
@@ -29,7 +29,7 @@ def page_of(appraisal: Appraisal) -> str:
         *_part("What it is worth", appraisal),
     ]
     if other is not None:
-        body += [*_part(f"What {other.policy} is worth", other), *_differences(appraisal)]
+        body += [*_part(f"What {short(other.policy)} is worth", other), *_differences(appraisal)]
     if appraisal.evidence is not None:
         body += ["<h2>How this was found</h2>", evidence_table(appraisal.evidence)]
     return document(f"What {appraisal.policy} is worth", body)
@@ -41,16 +41,13 @@ def _part(title: str, appraisal: Appraisal) -> list[str]:
         (TITLES[name], each.v_target, *_ends(each.interval), True)
         for name, each in appraisal.estimates.items()
     ]
-    chart = interval_rows(rows, appraisal.behavior, title)
-    table = "".join(
-        f"<tr><td>{escape(name)}</td><td>{value:.5g}</td><td>{low:.5g}</td><td>{high:.5g}</td></tr>"
-        for name, value, low, high, _ in rows
-    )
-    heads = "<tr><th>method</th><th>value</th><th>from</th><th>to (95 %)</th></tr>"
+    across = "discounted return; the broken line: as recorded"
+    chart = interval_rows(rows, appraisal.behavior, title, across)
+    numbers = [(name, *(f"{each:.5g}" for each in ends)) for name, *ends, _ in rows]
     body = [
         f"<h2>{escape(title)}</h2>",
         f"<div class=card>{chart}</div>",
-        f"<div class=card><table>{heads}{table}</table></div>",
+        f"<div class=card>{table(('method', 'value', 'from', 'to (95 %)'), numbers)}</div>",
         *(f'<p class="finding">{escape(_sentence(each))}</p>' for each in appraisal.findings),
         *(f"<p class=soft>{escape(_sentence(each))}</p>" for each in appraisal.notes),
     ]
@@ -61,7 +58,7 @@ def _part(title: str, appraisal: Appraisal) -> list[str]:
 
 def _weights(weights: Weights) -> str:
     counts, labels, titles = bins(weights)
-    chart = count_bars(counts, labels, titles, "Weights of episodes")
+    chart = bars(counts, labels, titles, "Weights of episodes", "weight of an episode")
     lines = "".join(f"<p>{escape(_sentence(each))}</p>" for each in weight_words(weights))
     return (
         f"<div class=card>{lines}<p class=soft>Episodes by how much likelier they are under the "
@@ -77,17 +74,15 @@ def _differences(appraisal: Appraisal) -> list[str]:
     if not rows:
         return []
     lines = "".join(f"<p>{escape(_sentence(each))}</p>" for each in difference_words(appraisal))
-    chart = interval_rows(rows, 0.0, "Differences")
-    table = "".join(
-        f"<tr><td>{escape(name)}</td><td>{more:.5g}</td><td>{interval_text(interval)}</td></tr>"
-        for name, (more, interval) in (
-            (TITLES[name], difference) for name, difference in appraisal.differences.items()
-        )
-    )
-    heads = "<tr><th>method</th><th>difference</th><th>95 %</th></tr>"
+    chart = interval_rows(rows, 0.0, "Differences", "how much more the first is worth")
+    numbers = [
+        (TITLES[name], f"{more:.5g}", interval_text(interval))
+        for name, (more, interval) in appraisal.differences.items()
+    ]
     return [
         "<h2>How far they are apart on the same episodes</h2>",
-        f"<div class=card>{lines}{chart}<table>{heads}{table}</table></div>",
+        f"<div class=card>{lines}{chart}</div>",
+        f"<div class=card>{table(('method', 'difference', '95 %'), numbers)}</div>",
     ]
 
 

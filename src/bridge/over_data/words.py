@@ -71,7 +71,7 @@ def bins(weights: Weights) -> tuple[list[int], list[str], list[str]]:
     used = [place for place, count in enumerate(counts) if count]
     first, last = (min(used), max(used) + 1) if used else (0, 1)
     places = range(max(first - 1, 0), min(last + 1, len(counts)))
-    labels = [f"{10.0 ** edges[place]:.0e}" if place % 2 == 0 else "" for place in places]
+    labels = [f"{10.0 ** edges[place]:g}" if place % 2 == 0 else "" for place in places]
     titles = [
         f"{counts[place]} episodes of weight {10.0 ** edges[place]:.2g} to "
         f"{10.0 ** edges[place + 1]:.2g}"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.arrays.stage_differences import StageComparison
-from ...core.pages.charts import agreement_bar, difference_bars, flow, return_pairs
-from ...core.pages.document import document, pill
+from ...core.pages.charts import agreement_bar, difference_bars, return_pairs
+from ...core.pages.document import document, facts, flow, pill, table
 from ...core.spaces.observation_text import shown
 from ...core.text.visible import visible_html as escape
 
@@ -35,7 +35,7 @@ def sections_of(verdict: Verdict) -> list[str]:
     """What a comparison found, below its title."""
     absolute = verdict.tolerance[0]
     body = [
-        f"<p class=soft>{verdict.steps} observations {escape(verdict.source)}</p>",
+        f"<p class=soft>{verdict.steps:,} observations {escape(verdict.source)}</p>",
         "<h2>Stage by stage</h2>",
         _table(verdict.stages),
         f"<p class=soft>{escape(_sentence(verdict.meaning()))}</p>",
@@ -43,8 +43,8 @@ def sections_of(verdict: Verdict) -> list[str]:
         "<h2>What it does</h2>",
         *(f"<p>{escape(_sentence(each))}</p>" for each in verdict.consequences()),
         "<h2>How far numbers lie apart</h2>",
-        "<p class=soft>Each bar counts numbers that differ by up to that much; heights are "
-        "logarithmic.</p>",
+        "<p class=soft>How many numbers differ by how much; heights are logarithmic, red is beyond "
+        "the tolerance.</p>",
         '<div class="grid">',
         *(
             f"<div class=card><h3>{escape(stage.name)}</h3>{difference_bars(stage, absolute)}</div>"
@@ -65,7 +65,7 @@ def sections_of(verdict: Verdict) -> list[str]:
 def _table(stages: tuple[StageComparison, ...]) -> str:
     rows = [
         f'<tr class="{"" if stage.is_equal else "bad"}"><td>{escape(stage.name)}</td>'
-        f"<td>{stage.count}</td><td>{_number(stage.largest)}</td>"
+        f"<td>{stage.count:,}</td><td>{_number(stage.largest)}</td>"
         f"<td>{_number(stage.quantiles[0])}</td><td>{_number(stage.quantiles[2])}</td>"
         f"<td>{stage.agreement:.1%}</td><td>{agreement_bar(stage.agreement)}</td></tr>"
         + (f"<tr><td colspan=7 class=soft>{escape(stage.note)}</td></tr>" if stage.note else "")
@@ -83,28 +83,20 @@ def _furthest(verdict: Verdict) -> list[str]:
         return []
     worst = stage.worst
     lines = [
-        f"<p>Output {escape(worst.output)}: {worst.ours:.6g} beside {worst.theirs:.6g}.</p>",
+        f"<p>Output {escape(worst.output)}: {worst.ours:.9g} beside {worst.theirs:.9g}.</p>",
     ]
     if worst.observation is not None:
         lines.append(f"<p class=soft>On the observation {escape(shown(worst.observation))}</p>")
-    rows = "".join(
-        f"<tr><td>{escape(name)}</td><td>{_number(apart)}</td></tr>"
-        for name, apart in stage.by_output
-    )
-    table = f"<table><tr><th>output</th><th>largest difference</th></tr>{rows}</table>"
+    rows = [(name, _number(apart)) for name, apart in stage.by_output]
     return [
         f"<h2>Furthest apart: {escape(stage.name)}</h2>",
-        f"<div class=card>{''.join(lines)}{table}</div>",
+        f"<div class=card>{''.join(lines)}{table(('output', 'largest difference'), rows)}</div>",
     ]
 
 
 def evidence_table(evidence: Evidence) -> str:
     """When, where and with what something was found."""
-    rows = "".join(
-        f"<tr><td>{escape(name)}</td><td class=long>{escape(value)}</td></tr>"
-        for name, value in evidence.lines()
-    )
-    return f"<div class=card><table>{rows}</table></div>"
+    return facts(evidence.lines())
 
 
 def _sentence(words: str) -> str:
@@ -114,7 +106,7 @@ def _sentence(words: str) -> str:
 def _returns(verdict: Verdict, returns: Returns) -> str:
     mean, half = returns.difference
     interval = f" &plusmn; {half:.3g} (95 %)" if np.isfinite(half) else ""
-    names = (_short(verdict.ours), _short(verdict.theirs))
+    names = (short(verdict.ours), short(verdict.theirs))
     return (
         f"<div class=card>{return_pairs(returns.ours, returns.theirs, names)}"
         f"<p>{len(returns.ours)} episodes, each alone with the same seeds: "
@@ -123,7 +115,7 @@ def _returns(verdict: Verdict, returns: Returns) -> str:
     )
 
 
-def _short(name: str) -> str:
+def short(name: str) -> str:
     """A name that fits below a chart: of a path its last part."""
     return name.rstrip("/").rpartition("/")[2][:24]
 

@@ -102,10 +102,12 @@ class Verdict:
             )
         if self.returns is None:
             return [*sentences, "returns: not compared, no environment was played"]
-        count, ours = len(self.returns.ours), np.array(self.returns.ours)
-        other = int((ours != np.array(self.returns.theirs)).sum())
-        words = f"others in {other} of {count}" if other else f"the same in all {count}"
-        return [*sentences, f"returns: {words} episodes"]
+        apart = np.abs(np.subtract(self.returns.ours, self.returns.theirs))
+        count, other = len(apart), int((apart != 0).sum())
+        if not other:
+            return [*sentences, f"returns: the same in all {count} episodes"]
+        words = f"others in {other} of {count} episodes, at most {apart.max():.2g} apart"
+        return [*sentences, f"returns: {words}"]
 
     def _actions(self) -> list[StageComparison]:
         return [stage for stage in self.stages if stage.name.rpartition(" ")[2] == "action"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..text.visible import visible_html as escape
-from .charts import flow
-from .document import document, inside
+from .document import document, flow, inside
 
 
 class Figure:
