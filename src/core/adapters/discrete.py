@@ -82,9 +82,7 @@ class Renumber(Step):
 def table(owner: Any, space: spaces.Discrete) -> tuple[Any, tuple[Any, ...]]:
     """A formula that looks numbers up, with its table.
 
-    Args:
-        owner: The step, whose `numbers` hold one entry for each value of the space.
-        space: What comes in.
+    `owner` has `numbers`, one for each value of the space.
     """
     numbers = np.array(owner.numbers)
     if len(numbers) != space.n:

@@ -158,11 +158,7 @@ def _inserted(value: Any, values: Any, source: Any) -> Any:
 
 
 def positions(owner: Step, indices: Sequence[int], size: int) -> Array:
-    """Positions of the last axis as an index, negative ones counted from the end.
-
-    Raises:
-        PieceError: There are fewer features.
-    """
+    """Positions of the last axis as an index, negative ones counted from the end."""
     for each in indices:
         if not -size <= each < size:
             raise PieceError(

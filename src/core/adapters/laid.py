@@ -56,10 +56,7 @@ class Selection:
 class PerFeature:
     """An elementwise formula, its constants in the shape of the values they meet.
 
-    Args:
-        formula: `(value, *constants) -> value`.
-        constants: As the formula takes them.
-        neutral: For each constant a number that changes no value; none if there is no such.
+    `neutral` has for each constant a number that changes no value; it is empty if there is no such.
 
     Example:
         >>> double = PerFeature(lambda value, factor: value * factor, [np.array([2.0, 3.0])])
@@ -120,11 +117,7 @@ class ArrayStep(Protocol):
 
 
 def on_arrays(steps: Sequence[ArrayStep]) -> Callable[[Any], Any] | None:
-    """Steps without memory as one function of arrays; None where there are none.
-
-    Args:
-        steps: In order.
-    """
+    """Steps without memory as one function of arrays; None where there are none."""
     calls: list[Callable[[Any], Any]] = []
     for each in steps:
         call = _call_of(each)

@@ -259,11 +259,7 @@ def box_between(low: Array, high: Array, dtype: Any = None) -> spaces.Box:
 
 
 def part_of(space: spaces.Space[Any], path: tuple[str | int, ...]) -> spaces.Space[Any]:
-    """The part of a nested space that a path leads to.
-
-    Raises:
-        SpaceError: There is no such part.
-    """
+    """The part of a nested space that a path leads to."""
     part = space
     for place, key in enumerate(path):
         parts = _parts(part)

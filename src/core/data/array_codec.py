@@ -87,15 +87,8 @@ def array_from_data(
 ) -> Array:
     """The array that `array_to_data` described; base64 data gives a read-only array.
 
-    Args:
-        data: A mapping with dtype, shape and one of values, fill, base64.
-        max_bytes: The largest array that may be allocated; None for what the load may still take.
-        budget: Used instead of `max_bytes` when the array is part of something larger.
-        what: How errors name the array.
-
-    Raises:
-        CorruptCheckpointError: Dtype, shape and content contradict each other.
-        LimitExceededError: The array would be larger than allowed.
+    Where it is part of something larger it is paid from `budget`; else it may take `max_bytes`, or
+    what the load may still take.
     """
     if not isinstance(data, Mapping):
         raise corrupt(f"{what} is no array", expected="a mapping", found=data)

@@ -78,9 +78,7 @@ _TRUSTED: Final = "pass larger limits=Limits(...) if you trust where it came fro
 class Budget:
     """What is left of the memory and work one load may take; all its readers share it.
 
-    Args:
-        limits: The bounds.
-        file_bytes: Bytes of files read so far; `admit` counts those that follow.
+    It grows with the bytes of files that were read.
 
     Example:
         >>> budget = Budget(Limits(base_memory=100, memory_factor=2))
@@ -240,12 +238,7 @@ def checked_shape(value: Any, what: str) -> tuple[int, ...]:
 
 
 def checked_dtype(value: Any, what: str, kinds: str = "biufc") -> np.dtype[Any]:
-    """A plain number dtype from its name ('float32'), code ('<f4') or a numpy dtype.
-
-    Raises:
-        UnsafeCheckpointError: It holds Python objects.
-        CorruptCheckpointError: It is no number dtype, or its kind is not among `kinds`.
-    """
+    """A plain number dtype from its name ('float32'), code ('<f4') or a numpy dtype."""
     if isinstance(value, np.dtype):
         value = "|O" if value.hasobject else value.str
     if isinstance(value, str) and value.lstrip("<>|=") in ("O", "O4", "O8", "object"):

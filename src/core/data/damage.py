@@ -126,9 +126,7 @@ def _plain(text: str, most: int) -> str:
 def is_of_user(error: BaseException, trace: TracebackType | None) -> bool:
     """Whether an error came up in code that is neither ours nor of what we stand on.
 
-    Args:
-        error: The error.
-        trace: Its way from the place that asks.
+    `trace` is its way from the place that asks.
     """
     return getattr(error, _THEIRS, False) or any(True for _ in user_frames(trace))
 
@@ -152,9 +150,6 @@ def calling(*called: Any) -> Iterator[None]:
     """Call what may be a user's: arguments that it does not take are a user's error, too.
 
     Such an error comes up in our line; its text begins with the name of the class or function.
-
-    Args:
-        *called: Classes and functions.
     """
     try:
         yield

@@ -15,9 +15,7 @@ _DEVICES: Final = frozenset(
 def names_trouble(names: Iterable[str], platform: str = sys.platform) -> str:
     """Why names cannot all be files of one folder; empty if they can.
 
-    Args:
-        names: The names.
-        platform: The system, as `sys.platform` names it.
+    `platform` is the system, as `sys.platform` names it.
 
     Example:
         >>> names_trouble(["a:b", "c"], "win32")

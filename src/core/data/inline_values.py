@@ -55,12 +55,6 @@ def from_values(
 ) -> Array:
     """The array of `dtype` and `shape` that rows of numbers or text describe.
 
-    Args:
-        values: The rows.
-        dtype: What the array is to be.
-        shape: Its shape.
-        budget: What it may take; values that were there before take what they take.
-
     Raises:
         LimitExceededError: It would be larger than allowed.
         ValueError: The rows do not fill the shape, or an item does not fit the dtype.

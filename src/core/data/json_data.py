@@ -15,9 +15,7 @@ _MOST_BITS: Final = 4096
 def as_json(value: Any, most_numbers: float = math.inf) -> Any:
     """A value as JSON can hold it; what JSON has no word for becomes text.
 
-    Args:
-        value: The value.
-        most_numbers: Arrays of more numbers become a few words.
+    Arrays of more than `most_numbers` become a few words.
 
     Example:
         >>> as_json({1: (np.float32(0.5), float("inf"))})

@@ -22,9 +22,6 @@ _UNHASHABLE: Final = (list, dict, set, memoryview, bytearray)
 class KeyGuard:
     """Lets keys through, or refuses those that were built to make dicts slow.
 
-    Args:
-        budget: What remembering a hash costs is taken from here.
-
     Example:
         >>> guard = KeyGuard(Budget())
         >>> guard.check("weights"), guard.check((0, "agent"))
@@ -40,12 +37,7 @@ class KeyGuard:
         self._numbers = 0
 
     def check(self, value: Any) -> Any:
-        """`value` itself.
-
-        Raises:
-            CorruptCheckpointError: It cannot be hashed at all.
-            LimitExceededError: It, or all keys together, would take too long to hash.
-        """
+        """`value` itself, if it may be hashed."""
         kind = type(value)
         if kind is str or kind is bytes or value is None or kind is bool:
             return value
@@ -93,8 +85,7 @@ class KeyGuard:
 def checked_keys(values: Iterable[Any], guard: KeyGuard) -> list[Any]:
     """Values of a file that are about to be keys, each let through by the guard.
 
-    Raises:
-        TypeError: One is unhashable; as Python itself says it, for readers that tell the place.
+    One that is unhashable is a TypeError, as Python says it, for readers that tell the place.
     """
     try:
         return [guard.check(value) for value in values]

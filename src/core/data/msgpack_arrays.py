@@ -57,14 +57,8 @@ def decode_msgpack_object(
     """The array or number a dict stands for; any other dict as it is; an `object_hook` of msgpack.
 
     Nothing is allocated beyond what the data already takes: its length must match shape and type.
-
-    Args:
-        value: One decoded msgpack map.
-        on_pickle: Gets the bytes of an object array and says what stands in its place.
-
-    Raises:
-        CorruptCheckpointError: Shape, type and data contradict each other.
-        UnsafeCheckpointError: An object array, and no `on_pickle` was given.
+    `on_pickle` gets the bytes of an object array and says what stands in its place; without it such
+    an array is refused.
     """
     is_array = _get(value, "nd")
     if isinstance(is_array, bool) and _get(value, "type") is not None:

@@ -55,13 +55,8 @@ class NotPlainError(Exception):
 def to_data(value: Any, write: Writer | None = None, *, most: int = 1_000_000) -> Any:
     """A value as data.
 
-    Args:
-        value: The value.
-        write: What the caller knows beside numbers, text, arrays and containers.
-        most: How many items it may have.
-
-    Raises:
-        NotPlainError: It holds something else, too much, or too deep.
+    `write` knows more than numbers, text, arrays and containers. What it does not know either is a
+    NotPlainError, and so is too much, or what lies too deep.
 
     Example:
         >>> from_data(to_data({(0, 1): {2}, "at": 2**70})) == {(0, 1): {2}, "at": 2**70}
@@ -108,15 +103,8 @@ def from_data(
 ) -> Any:
     """What data stands for.
 
-    Args:
-        data: As `to_data` made it.
-        read: The way back of its `write`.
-        now: What is in the value's place, for `read`.
-        name: What it is the data of, for errors.
-
-    Raises:
-        CorruptCheckpointError: It is not as `to_data` makes it.
-        NotPlainError: `read` says so.
+    `read` is the way back of its `write`, and may raise a NotPlainError; `now` is what is in the
+    value's place.
     """
     return _Data(name, read).value(data, (), now)
 

@@ -46,13 +46,7 @@ def checked_bit_generator(
 ) -> dict[str, Any]:
     """The state of one of numpy's generators, each field of which it can have.
 
-    Args:
-        state: As `bit_generator.state` gives it; integers may be text.
-        kind: The class of the generator it is for; None takes any of those numpy has.
-        name: What it is part of, for errors.
-
-    Raises:
-        CorruptCheckpointError: A field is missing, of another kind or out of its range.
+    Its integers may be text; without a `kind` it may be that of any generator of numpy.
 
     Example:
         >>> held = np.random.default_rng(0).bit_generator.state
@@ -69,13 +63,7 @@ def checked_numpy_state(
 ) -> tuple[str, np.ndarray[Any, Any], int, int, float]:
     """The state of numpy's own generator, as `np.random.set_state` takes it.
 
-    Args:
-        state: A dict of its kind, keys, position, has_gauss and cached.
-        path: Where it lies.
-        name: What it is part of, for errors.
-
-    Raises:
-        CorruptCheckpointError: A field is missing, of another kind or out of its range.
+    It is a dict of its kind, keys, position, has_gauss and cached.
     """
     fields = _checked(_NUMPY, state, path, name)
     return tuple(fields.values())
@@ -86,13 +74,7 @@ def checked_python_state(
 ) -> tuple[int, tuple[int, ...], float | None]:
     """The state of Python's own generator, as `random.setstate` takes it.
 
-    Args:
-        state: A dict of its version, numbers and gauss.
-        path: Where it lies.
-        name: What it is part of, for errors.
-
-    Raises:
-        CorruptCheckpointError: A field is missing, of another kind or out of its range.
+    It is a dict of its version, numbers and gauss.
     """
     fields = _checked(_PYTHON, state, path, name)
     numbers = fields["numbers"].tolist()
@@ -106,14 +88,7 @@ def checked_torch_state(
 ) -> np.ndarray[Any, Any]:
     """The state of torch's generator on a CPU, as bytes of their own.
 
-    Args:
-        state: Its bytes.
-        size: How many the torch at hand has.
-        path: Where they lie.
-        name: What they are part of, for errors.
-
-    Raises:
-        CorruptCheckpointError: They are too many, too few, or have a position out of its range.
+    `size` is how many of them the torch at hand has.
     """
     data: np.ndarray[Any, Any] = _field(_words(size, np.uint8), state, path, name)
     if size != _TORCH.itemsize:  # A torch whose fields are not known: it looks for itself.

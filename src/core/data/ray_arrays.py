@@ -38,11 +38,7 @@ _LENGTH_BYTES: Final = {1: 2, 2: 4, 3: 4}
 
 
 def encode_ray_array(array: Array) -> str:
-    """The text Ray would write for `array`.
-
-    Raises:
-        SpaceError: The array holds objects, which Ray would pickle.
-    """
+    """The text Ray would write for `array`."""
     if array.dtype.hasobject:
         raise SpaceError("an object array has no text form", found=f"dtype {array.dtype}")
     is_fortran = array.flags.f_contiguous and not array.flags.c_contiguous
@@ -67,19 +63,7 @@ def decode_ray_array(
     budget: Budget | None = None,
     what: str = "an array",
 ) -> Array:
-    """The array in a text that Ray wrote; read-only.
-
-    Args:
-        text: base64 of the compressed .npy bytes.
-        max_bytes: The largest array that may be allocated; None for what the load may still take.
-        budget: Used instead of `max_bytes` when the array is part of something larger.
-        what: How errors name the array.
-
-    Raises:
-        CorruptCheckpointError: The text is cut, flipped or of another kind.
-        LimitExceededError: The array would be larger than allowed.
-        UnsafeCheckpointError: The array holds pickled objects.
-    """
+    """The array in a text that Ray wrote; read-only."""
     budget = allowance(max_bytes) if budget is None else budget
     if not isinstance(text, (str, bytes)):
         raise corrupt(f"{what} is no encoded array", expected="base64 text", found=type(text))

@@ -32,13 +32,7 @@ def place(path: Path) -> str:
 
 
 def damaged(name: str, path: Path, what: str) -> CorruptCheckpointError:
-    """The error for data that cannot have been written as it is.
-
-    Args:
-        name: The file, or what the data is of.
-        path: The place in it.
-        what: What is wrong there.
-    """
+    """The error for data that cannot have been written as it is."""
     where = place(path)
     return CorruptCheckpointError(
         f"{name} is damaged at {where}: {what}.",
@@ -54,11 +48,7 @@ def _of(error: Exception, name: str, path: Path, what: str) -> CorruptCheckpoint
 
 
 class TagReader:
-    """Reads objects by their tags.
-
-    Args:
-        name: The file, or what the data is of, for errors.
-    """
+    """Reads objects by their tags."""
 
     tags: ClassVar[Mapping[frozenset[str], Callable[..., Any]]] = {}
     """The reader of each tag; it gets this, the object, its place and what else was given."""
@@ -67,16 +57,7 @@ class TagReader:
         self.name = name
 
     def tagged(self, data: Mapping[Any, Any], path: Path, *given: Any) -> Any:
-        """What an object stands for.
-
-        Args:
-            data: The object.
-            path: Its place.
-            *given: Handed to the reader.
-
-        Raises:
-            CorruptCheckpointError: Its tag is unknown or malformed.
-        """
+        """What an object stands for."""
         reader = self.tags.get(frozenset(data))
         try:
             if reader is None:

@@ -18,12 +18,7 @@ from .walk import AnySpace, children_of, form_mismatch, kind_of
 def explain_mismatch(space: AnySpace, value: Nest) -> str | None:
     """The first reason why `value` is no member of `space`, or None if it is one.
 
-    Args:
-        space: Any space.
-        value: What may lie in it. Lists of numbers count as arrays, as gymnasium has it.
-
-    Returns:
-        One line that names the place, what was expected and what was found; None if it fits.
+    Lists of numbers count as arrays, as gymnasium has it.
 
     Example:
         >>> from gymnasium.spaces import Box, Dict

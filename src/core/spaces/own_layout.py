@@ -30,9 +30,6 @@ from .walk import AnySpace, kind_of
 def space_to_data(space: AnySpace) -> dict[str, Any]:
     """The space as plain data; a user's subclass is written as its base, with a note.
 
-    Raises:
-        SpaceError: The space is of a class that is no gymnasium or RLlib space at heart.
-
     Example:
         >>> space_to_data(gym.spaces.Box(-1, 1, (3,)))
         {'kind': 'Box', 'dtype': 'float32', 'shape': [3], 'low': -1.0, 'high': 1.0}
@@ -43,13 +40,8 @@ def space_to_data(space: AnySpace) -> dict[str, Any]:
 def space_from_data(data: Any, *, max_bytes: int | None = None) -> AnySpace:
     """The space that `space_to_data` described.
 
-    Args:
-        data: Plain data from anywhere; nothing about it is trusted.
-        max_bytes: The most memory the space may take; None for what the load may still take.
-
-    Raises:
-        CorruptCheckpointError: The data describes no space.
-        LimitExceededError: The space would be larger, or is nested deeper, than allowed.
+    Nothing about the data is trusted. The space may take `max_bytes`, or what the load may still
+    take.
     """
     return _read(data, allowance(max_bytes))
 

@@ -25,14 +25,7 @@ def sampled_courses(
     """Random episodes of a space, and one for each of its corners.
 
     Numbers beyond a million are drawn in to a thousand: spaces whose bounds are those of float32
-    would only show that networks overflow.
-
-    Args:
-        space: What a policy sees.
-        count: How many random ones.
-        length: How many steps each has, so that memories fill.
-        seed: Of the draws; the space's own generator is left as it was.
-        with_corners: Whether the corners follow.
+    would only show that networks overflow. The space's own generator is left as it was.
     """
     seeded = copy.deepcopy(space)
     seeded.seed(seed)
@@ -55,8 +48,7 @@ def _drawn_in(leaf: Any) -> Any:
 def recorded_courses(observations: Sequence[Any]) -> list[Course]:
     """Episodes as somebody recorded them: a list of episodes, or one episode.
 
-    Args:
-        observations: A list of lists is a list of episodes; anything else is one episode.
+    A list of lists is a list of episodes; anything else is one episode.
     """
     if len(observations) and isinstance(observations[0], list):
         return [list(course) for course in observations]

@@ -90,17 +90,8 @@ def space_from_dict(data: Mapping[str, Any] | None) -> AnySpace | None:
 def space_from_ray(data: Any, *, max_bytes: int | None = None) -> AnySpace:
     """The space in any dict that some version of Ray wrote.
 
-    Args:
-        data: One of the forms above; a space is handed back as it is. Nothing is trusted.
-        max_bytes: The most memory the space may take; None for what the load may still take.
-
-    Returns:
-        A gymnasium space, or one of `rllib_spaces`, with `original_space` where there was one.
-
-    Raises:
-        CorruptCheckpointError: The data describes no space.
-        LimitExceededError: The space would be larger, or is nested deeper, than allowed.
-        UnsafeCheckpointError: Its arrays hold pickled objects.
+    It has its `original_space` where there was one; what is a space already is handed back. Nothing
+    is trusted.
     """
     return _read(data, allowance(max_bytes))
 

@@ -24,19 +24,9 @@ from .walk import AnySpace
 def space_from_pickled(class_name: str, state: Any, *, max_bytes: int | None = None) -> AnySpace:
     """The space a pickle describes.
 
-    Args:
-        class_name: Qualified name, such as 'gym.spaces.box.Box'. A class nobody knows is read as
-            the space whose attributes it has: a user's subclass of Box as a Box.
-        state: The attributes; arrays as ndarrays, child spaces already as gymnasium spaces.
-        max_bytes: The most memory the space may take; None for what the load may still take.
-
-    Returns:
-        A gymnasium space, or one of `rllib_spaces`, with `original_space` where there was one.
-
-    Raises:
-        SpaceError: Neither the name nor the attributes are those of a space.
-        CorruptCheckpointError: The attributes contradict each other.
-        LimitExceededError: The space would be larger than allowed.
+    A class nobody knows is read as the space whose attributes it has: a user's subclass of Box as a
+    Box. In the state arrays are ndarrays, child spaces already gymnasium spaces. An
+    `original_space` stays on it.
 
     Example:
         >>> space_from_pickled("gym.spaces.discrete.Discrete", {"n": 4, "_shape": ()})

@@ -65,13 +65,7 @@ def field_of(space: Any, name: str) -> Any:
 
 
 class Fields(abc.ABC):
-    """What a file says of one space, in some layout.
-
-    Args:
-        kind: The kind of space.
-        data: What the file holds.
-        budget: What may be allocated.
-    """
+    """What a file says of one space, in some layout."""
 
     spelled: ClassVar[Mapping[str, str]] = {}
     """What the layout calls fields that have another name in it."""

@@ -40,14 +40,6 @@ def sample(
 ) -> Nest:
     """A random value of `space`, the same for the same seed.
 
-    Args:
-        space: Any space; it is not changed, its own generator neither.
-        seed: A seed, or a generator to draw from.
-        max_bytes: The most memory the value may take.
-
-    Raises:
-        LimitExceededError: The space declares a larger value than allowed.
-
     Example:
         >>> from gymnasium.spaces import Discrete
         >>> bool(sample(Discrete(10), 3) == sample(Discrete(10), 3))

@@ -54,9 +54,7 @@ def kind_of(space: AnySpace) -> str:
 def children_of(space: AnySpace, *, sort_keys: bool = False) -> list[tuple[str | int, AnySpace]]:
     """Keys and spaces right below a Dict or Tuple, else nothing.
 
-    Args:
-        space: Any space.
-        sort_keys: Order a Dict by its keys (as RLlib orders leaves) instead of as it is.
+    `sort_keys` orders a Dict by its keys, as RLlib orders leaves.
     """
     kind = kind_of(space)
     if kind == "Tuple":
@@ -75,10 +73,8 @@ def children_of(space: AnySpace, *, sort_keys: bool = False) -> list[tuple[str |
 def leaf_spaces(space: AnySpace, *, sort_keys: bool = True) -> list[tuple[Path, AnySpace]]:
     """All leaf spaces with the keys and positions leading to them, depth first.
 
-    Args:
-        space: Any space; a leaf has the path ().
-        sort_keys: Sort the keys of Dicts, as flattening a plain dict does; False keeps the
-            space's own order, as RLlib's flattening preprocessor does.
+    `sort_keys` sorts the keys of Dicts, as flattening a plain dict does; False keeps the space's
+    own order, as RLlib's flattening preprocessor does.
 
     Example:
         >>> from gymnasium.spaces import Dict, Discrete
@@ -93,8 +89,7 @@ def walk(
 ) -> Iterator[tuple[Path, AnySpace, Any]]:
     """The leaf spaces beside their values: `(path, leaf space, leaf value)`, depth first.
 
-    Raises:
-        SpaceError: The value is not built like the space; leaves themselves are not checked.
+    A value that is not built like the space is refused; leaves themselves are not checked.
     """
     return _walk(space, (), (value,), sort_keys)
 
@@ -136,8 +131,7 @@ def struct_of(space: AnySpace) -> Nest:
 def flat_dim(space: AnySpace) -> int:
     """Length of the vector a value becomes when flattened, Discrete parts as one-hot.
 
-    Raises:
-        SpaceError: Some part (Text, Sequence, Graph, ...) has no fixed length.
+    Parts without a fixed length (Text, Sequence, Graph, ...) are refused.
 
     Example:
         >>> from gymnasium.spaces import MultiDiscrete
@@ -153,11 +147,6 @@ def zeros_like(
     """Arrays of zeros with the shapes and dtypes of the space's values.
 
     Zeros may lie outside the space; for a value inside see `values.corners`.
-
-    Args:
-        space: A space whose leaves have a fixed shape.
-        batch_shape: Axes in front of each leaf's own.
-        max_bytes: The most memory all arrays together may take.
 
     Example:
         >>> from gymnasium.spaces import Discrete

@@ -20,15 +20,7 @@ def chosen(
 ) -> dict[str, _Part]:
     """What has the wanted names, in their order; everything if None.
 
-    Args:
-        by_id: What there is.
-        ids: The names.
-        where: The path, for the error.
-        kind: What has names, for the error.
-        hint: What to do, for the error.
-
-    Raises:
-        UnknownNameError: There is nothing of some name.
+    What is not there is an error, which `where`, `kind` and `hint` are for.
     """
     names = list(by_id) if ids is None else list(ids)
     for name in names:

@@ -242,17 +242,7 @@ def _without_pickles(value: Any, notes: _Notes, place: str) -> Any:
 def write_without_pickles(source: Path, folder: Path) -> tuple[Problem, ...]:
     """Write a folder of the new stack into another one, its files as documents of ours.
 
-    Each file is read back and compared.
-
-    Args:
-        source: A folder with the parts of a policy, or one of them.
-        folder: Where they go.
-
-    Returns:
-        What is not kept.
-
-    Raises:
-        CheckpointWriteError: What was written differs.
+    Each file is read back and compared. Gives what is not kept.
     """
     notes = _Notes()
     _write_tree(source, folder, notes)

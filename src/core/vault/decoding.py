@@ -53,10 +53,8 @@ _MAX_FOREIGN: Final = 200
 class Decoding:
     """Reads files of one checkpoint within limits.
 
-    Args:
-        root: The checkpoint's folder; places are told relative to it.
-        limits: Bounds for all of them together.
-        named: The file that the caller named himself, which may be a link.
+    Places are told relative to `root`; `named` is the file that the caller named himself, which may
+    be a link.
     """
 
     def __init__(self, root: Path, limits: Limits, named: Path | None = None) -> None:
@@ -102,11 +100,7 @@ class Decoding:
         )
 
     def require(self, path: Path, role: str) -> Any:
-        """The decoded content of the one file without which there is nothing to describe.
-
-        Raises:
-            CheckpointError: It cannot be read; the message names the file.
-        """
+        """The decoded content of the one file without which there is nothing to describe."""
         try:
             return self.decode(path, role)
         except CheckpointError as error:
@@ -123,11 +117,7 @@ class Decoding:
         return value
 
     def decode(self, path: Path, role: str) -> Any:
-        """The decoded content of a pickle, msgpack or torch file.
-
-        Raises:
-            CheckpointError: It cannot be read, is damaged, or asks for too much.
-        """
+        """The decoded content of a pickle, msgpack or torch file."""
         if path not in self._decoded and path.suffix == DOCUMENT_ENDING:
             self._decoded[path] = self._document(path, role)
         if path not in self._decoded:

@@ -34,15 +34,7 @@ _STEPS: Final = ("timesteps_total", "num_env_steps_sampled", "num_env_steps_samp
 def describe_checkpoint(
     checkpoint: Checkpoint, *, policies: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """Everything a checkpoint says about itself, as data that JSON holds.
-
-    Args:
-        checkpoint: The records.
-        policies: Only these policies or modules.
-
-    Raises:
-        UnknownNameError: There is no policy or module of that name.
-    """
+    """Everything a checkpoint says about itself, as data that JSON holds."""
     hint = f"see what it holds: {command('inspect', checkpoint.path)}"
     acting = chosen(checkpoint.acting, policies, checkpoint.path, hint=hint)
     judged = verdict(checkpoint)

@@ -168,9 +168,7 @@ def _file(path: Path) -> Node:
 class _Survey:
     """One walk through a folder tree, which stops where no checkpoint goes on.
 
-    Args:
-        limits: Its `max_entries` bounds the whole walk, so a mistaken `/` costs little.
-        deepest: Levels of sub-folders to follow.
+    `max_entries` bounds the whole walk, so a mistaken `/` costs little.
     """
 
     def __init__(self, limits: Limits, deepest: int = _DEEPEST) -> None:
@@ -394,13 +392,8 @@ def is_with_pipelines(node: Node) -> bool:
 def newest_below(path: Path, limits: Limits) -> Path | None:
     """The checkpoint that a folder stands for that is none itself: a trial's newest.
 
-    Args:
-        path: The folder.
-        limits: How much may be walked through.
-
-    Returns:
-        The only checkpoint below it, or the one with the highest number among those of one trial;
-        None of any other folder.
+    It is the only one below it, or that with the highest number among those of one trial; None of
+    any other folder.
     """
     below = islice(checkpoints_below(path, limits), limits.max_entries)
     folders = [each for each in below if each.is_dir()]

@@ -47,10 +47,6 @@ def algorithm_name(*class_paths: str) -> str:
 def policy_algorithm(policy_class: str, algorithm: str) -> str:
     """The algorithm of a policy: its own class decides, unless the algorithm borrowed that class.
 
-    Args:
-        policy_class: The policy's class, by name or dotted path.
-        algorithm: What the algorithm around it is; empty when unknown.
-
     Example:
         >>> policy_algorithm("A3CTorchPolicy", "A2C"), policy_algorithm("DQNTorchPolicy", "PPO")
         ('A2C', 'DQN')

@@ -145,9 +145,7 @@ def _is_installed(name: str) -> bool:
 def free_name(path: str, word: str) -> str:
     """A name in this folder that nothing has yet, for what becomes of a checkpoint.
 
-    Args:
-        path: The checkpoint.
-        word: What it becomes, such as "adapted"; with an ending if that is to be kept.
+    `word` is what it becomes, such as "adapted"; an ending is kept.
     """
     stem, dot, ending = word.partition(".")
     base = os.path.basename(os.path.normpath(path)).removesuffix(".zip")

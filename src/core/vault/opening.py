@@ -171,12 +171,7 @@ def _is_new_stack(node: Node) -> bool:
 
 
 def _require_content(checkpoint: Checkpoint) -> Checkpoint:
-    """The checkpoint, if anything of it could be read at all.
-
-    Raises:
-        CorruptCheckpointError: Not one file could.
-        MissingPartError: No file but the JSON ones is left.
-    """
+    """The checkpoint, if anything of it could be read at all."""
     modules = [m for m in checkpoint.modules.values() if m.weights or m.module_class]
     nothing = not checkpoint.policies and not modules and not checkpoint.config
     unread = all(c.state is None and not c.component_class for c in checkpoint.components)

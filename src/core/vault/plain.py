@@ -19,10 +19,8 @@ CUT = "..."
 class Plainer:
     """Turns decoded data into plain data, within a number of parts.
 
-    Args:
-        most: Parts after which everything becomes "...".
-        arrays: Keep arrays as they are; otherwise they become a line that describes them.
-        deepest: Levels after which everything becomes "...".
+    Beyond `most` parts or `deepest` levels everything becomes "..."; an array becomes a line that
+    describes it, unless `arrays` keeps them.
 
     Example:
         >>> Plainer()(GlobalRef("a.b", "C"))

@@ -26,16 +26,7 @@ _Part = TypeVar("_Part")
 def saved_players(
     path: str | os.PathLike[str], ids: Sequence[str] | None = None
 ) -> tuple[dict[str, Path], Mapping[str, Any]] | None:
-    """The folders of an actor's players by id, and what it is beside them; None of another folder.
-
-    Args:
-        path: The actor's folder.
-        ids: Only these players.
-
-    Raises:
-        CorruptCheckpointError: `actor.json` is not what we write.
-        UnknownNameError: There is no such player.
-    """
+    """The folders of an actor's players by id, and what it is itself; None of another folder."""
     file = Path(path) / ACTOR_FILE
     if not os.path.isfile(file):
         return None
@@ -50,15 +41,7 @@ def saved_players(
 
 
 def read_players(root: Path, open_one: Callable[[Path], Checkpoint]) -> Checkpoint | None:
-    """The checkpoints of an actor's players as one, their parts by player; None of another folder.
-
-    Args:
-        root: The actor's folder.
-        open_one: Opens one player's folder.
-
-    Raises:
-        CheckpointError: A player cannot be read.
-    """
+    """The checkpoints of an actor's players as one, parts by player; None of another folder."""
     saved = saved_players(root)
     if saved is None:
         return None

@@ -68,13 +68,8 @@ def proposed_network(
 ) -> Proposed | None:
     """The network that names and shapes of a record's weights suggest.
 
-    Args:
-        record: A policy or a module.
-        records: Recorded outputs that decide what names and shapes do not.
-        is_given: Whether they are surely the policy's; others count if a network gives them again.
-
-    Returns:
-        The network; None where no order of layers fits.
+    Recorded outputs decide what names and shapes do not: those that surely are the policy's, and
+    others if a network gives them again. None where no order of layers fits.
     """
     if len(record.weights) > _MOST_WEIGHTS or not record.weights.named:
         return None

@@ -24,11 +24,8 @@ def read_records(path: str | os.PathLike[str]) -> Records:
     """Records from a file.
 
     It holds columns by RLlib's names: `obs`, and some of `action_dist_inputs`, `vf_preds` and
-    `q_values`; `state_in_0`, ... for a recurrent network. In JSON as one object or one a line,
-    as RLlib's `output="..."` writes them without compressed columns, or arrays in a `.npz`.
-
-    Raises:
-        ConfigError: It cannot be read, or holds nothing to compare.
+    `q_values`; `state_in_0`, ... for a recurrent network. In JSON as one object or one a line, as
+    RLlib's `output="..."` writes them without compressed columns, or arrays in a `.npz`.
     """
     file = Path(path)
     try:

@@ -60,11 +60,7 @@ class SaveManifest:
 
 
 def read_manifest(folder: Path) -> SaveManifest | None:
-    """The manifest of the save that a folder is; None of a folder that has none.
-
-    Raises:
-        CorruptCheckpointError: It is damaged.
-    """
+    """The manifest of the save that a folder is; None of a folder that has none."""
     for name in COMPONENT_FILES:
         data = _said_in(folder / name)
         if "files" in data:
@@ -122,10 +118,6 @@ def check_save(folder: Path) -> None:
 
     A part of a larger save is held to the manifest above it. Files of the user's are not looked at,
     and a lost class or JSON file is no reason to refuse the others.
-
-    Raises:
-        CorruptCheckpointError: A file is damaged, or of another save; both are named.
-        MissingPartError: A file is gone.
     """
     root, manifest = _manifest_for(folder)
     if manifest is not None:

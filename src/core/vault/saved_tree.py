@@ -92,15 +92,6 @@ def carry_over(old: Path, new: Path, new_files: frozenset[str]) -> None:
     """Bring everything of the user's from an older folder into a new one.
 
     What is there already, as the same file, is left alone, so it may be called again.
-
-    Args:
-        old: The older folder.
-        new: The new one.
-        new_files: The paths of what was saved into it.
-
-    Raises:
-        CheckpointWriteError: A file of the user's lies where a new folder is to be, or the other
-            way round.
     """
     folders = {str(folder) for name in new_files for folder in PurePosixPath(name).parents}
     _Carrying(_written_before(old, new_files), new_files, frozenset(folders)).folder(old, new)

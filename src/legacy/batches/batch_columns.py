@@ -112,14 +112,7 @@ def cut_steps(columns: Mapping[str, Any], start: int, end: int) -> dict[str, Any
 def cut_sequences(
     columns: Mapping[str, Any], first: int, last: int, padded_length: int | None
 ) -> dict[str, Any]:
-    """Sequences `first` to `last`, whole.
-
-    Args:
-        columns: With "seq_lens".
-        first: The first one.
-        last: One past the last one.
-        padded_length: Rows per sequence where they are padded, else None.
-    """
+    """Sequences `first` to before `last`, whole; padded ones have `padded_length` rows each."""
     lens = lens_of(columns)
     assert lens is not None, "only batches with seq_lens have sequences"
     if padded_length is not None:
@@ -158,11 +151,7 @@ def one_row(column: Any, row: int) -> Any:
 
 
 def join_columns(name: str, parts: Sequence[Any], *, axis: int = 0) -> Any:
-    """Columns of several batches as one.
-
-    Raises:
-        PieceError: They are built differently or their rows have different shapes.
-    """
+    """Columns of several batches as one."""
 
     def joined(*arrays: Any) -> Any:
         if isinstance(arrays[0], list):

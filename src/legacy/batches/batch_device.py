@@ -20,15 +20,7 @@ def to_torch(
 ) -> Any:
     """A column as tensors on `device`; float64 as float32, objects and strings as they are.
 
-    Args:
-        column: Arrays, tensors, numbers, or dicts and tuples of these.
-        device: A torch device or its name; None leaves tensors where they are.
-        pin_memory: Pin the memory first, for a faster way to a GPU.
-        use_stream: Copy without waiting for the device.
-        stream: The CUDA stream to copy on; the default one where None.
-
-    Raises:
-        MissingExtraError: torch is not installed.
+    Without a device tensors stay where they are.
     """
     with torch_needed("a batch of tensors"):
         import torch

@@ -19,15 +19,8 @@ def single_step_columns(
 ) -> dict[str, Any]:
     """The columns of one step, one row each, with "seq_lens" of 1 where there are states.
 
-    Args:
-        columns: Of a whole trajectory.
-        view_requirements: What the policy looks at; columns needed to act are built.
-        index: "last" for the place after the last step: there "new_obs" is the observation, and
-            the last step's values are the previous ones. Or a step, whose values are taken as
-            they stand.
-
-    Raises:
-        PieceError: A column that a view reads is missing.
+    "last" is the place after the last step: there "new_obs" is the observation, and the last step's
+    values are the previous ones. The values of any other step are taken as they stand.
     """
     built: dict[str, Any] = {}
     for name, view in view_requirements.items():

@@ -130,11 +130,7 @@ def _from_other(leaf: Any) -> Array:
 
 
 def stack_arrays(arrays: list[Array]) -> Array:
-    """Arrays of one shape on a new first axis, in their own dtype.
-
-    Raises:
-        SpaceError: The shapes differ.
-    """
+    """Arrays of one shape on a new first axis, in their own dtype."""
     shape = arrays[0].shape
     try:
         if shape:

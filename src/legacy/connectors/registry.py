@@ -78,11 +78,7 @@ def register_connector(name: str, cls: type[Connector]) -> type[Connector]:
 
 
 def replace_connector(name: str, cls: type[Connector]) -> None:
-    """Let `name` stand for `cls` from now on, unless it is the name of a built-in.
-
-    Raises:
-        DuplicateNameError: A built-in connector has that name.
-    """
+    """Let `name` stand for `cls` from now on, unless it is the name of a built-in."""
     _check_is_connector(name, cls)
     if name in BUILT_INS:
         raise DuplicateNameError(
@@ -134,9 +130,7 @@ def get_connector(name: Any, ctx: Any, params: Any = None) -> Connector:
 def unknown_connectors(pairs: Any, trust: Trust = NOTHING) -> list[str]:
     """Names in saved connectors that nobody knows, those inside pipelines too.
 
-    Args:
-        pairs: `(name, params)` pairs; anything else in it is passed over.
-        trust: The caller's classes.
+    Anything else than `(name, params)` pairs is passed over.
     """
     unknown: dict[str, None] = {}
     todo = [pairs]

@@ -106,11 +106,7 @@ class Rows:
         return entries  # type: ignore[no-any-return]  # arrays are no sequences to mypy
 
     def batch(self, name: str) -> Nest:
-        """A column as one batch.
-
-        Raises:
-            SpaceError: Its values are not of one form.
-        """
+        """A column as one batch."""
         column = self.column(name)
         if type(column) is not list:
             return column
@@ -225,11 +221,7 @@ class RowRecord(AgentConnectorDataType):
 
 
 def stacked(values: list[Any]) -> Nest:
-    """Values of one form as a batch.
-
-    Raises:
-        SpaceError: They are not of one form.
-    """
+    """Values of one form as a batch."""
     if type(values[0]) is np.ndarray:
         if len(values) == 1:
             return values[0][np.newaxis]
@@ -240,13 +232,7 @@ def stacked(values: list[Any]) -> Nest:
 def answers_of(
     slots: Sequence[tuple[Any, Any]], records: Sequence[Any], output: PolicyOutputType
 ) -> list[ActionConnectorDataType]:
-    """What a policy answered for many agents, as one record an agent.
-
-    Args:
-        slots: The (env_id, agent_id) of each.
-        records: What the policy was asked with, for each.
-        output: Actions, states and fetches, a leading batch axis on each leaf.
-    """
+    """What a policy answered for many agents, as one record an agent."""
     rows = zip(slots, records, output_rows(output, len(slots)), strict=True)
     return [ActionConnectorDataType(*slot, raw, row) for slot, raw, row in rows]
 

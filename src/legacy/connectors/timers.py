@@ -11,9 +11,6 @@ from typing_extensions import Self
 class Timer:
     """The last durations of something, each of them a `with` block.
 
-    Args:
-        window_size: How many are remembered.
-
     Example:
         >>> timer = Timer()
         >>> timer.push(2.0)

@@ -263,20 +263,9 @@ def choose_actions(
 ) -> tuple[Any, dict[str, Array]]:
     """Pick actions for a batch and put the fetches together as Ray orders and names them.
 
-    Args:
-        distribution: The numpy distribution, or what makes a source of actions from inputs.
-        dist_inputs: What the network put out for it, (B, n).
-        extra: The algorithm's own fetches, e.g. `vf_preds` or `q_values`.
-        exploration: How to explore; counts timesteps.
-        explore: False takes the deterministic action.
-        timestep: The policy's global timestep, or None.
-        rng: Where random numbers come from.
-        bare_when_greedy: Whether fetches without exploration are the inputs alone.
-        is_alone: Whether the batch is one row, whose answer is to have no batch axis.
-
-    Returns:
-        Actions nested like the space, and the fetches: `extra`, then `action_dist_inputs`,
-        `action_prob` and `action_logp` (one and zero wherever nothing was sampled).
+    Fetches are `extra`, then `action_dist_inputs`, `action_prob` and `action_logp` (one and zero
+    wherever nothing was sampled); with `bare_when_greedy` the inputs alone where nothing explores.
+    With `is_alone` the batch is one row, whose answer has no batch axis.
     """
     inputs = exploration.prepare(dist_inputs)
     shown = inputs[0] if is_alone else inputs

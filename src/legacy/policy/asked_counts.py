@@ -32,12 +32,7 @@ _NETWORKS: Final = (
 def check_asked(record: PolicyRecord, asked_settings: Mapping[str, Any] | None = None) -> None:
     """Hold what a policy's record asks for to its bounds.
 
-    Args:
-        record: What the vault read.
-        asked_settings: The caller's settings among its config, which are held to nothing.
-
-    Raises:
-        AskedTooMuchError: It asks for more of something than a file may.
+    The caller's own settings among its config are held to nothing.
     """
     mine = asked_settings or {}
     for name in ("observation_space", "action_space"):

@@ -96,13 +96,7 @@ def _no_policies(checkpoint: Checkpoint) -> MissingPartError:
 def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Policy:
     """A live policy from its record.
 
-    Args:
-        cls: The class to make.
-        record: What the vault read.
-        **options: As for `Policy.from_checkpoint`; `given`, the caller's part of the config.
-
-    Raises:
-        ConfigError: Spaces or config are lost, or the network is a class that was not supplied.
+    Options are those of `Policy.from_checkpoint`, and `given`, the caller's part of the config.
     """
     check_asked(record, options.pop("given", None))
     path = options.pop("path", "PATH")

@@ -35,12 +35,8 @@ def certificate_of(policy: Policy) -> dict[str, Any]:
 def certificate_by(stages: Callable[[], Any], space: Any) -> dict[str, Any]:
     """What stages make of a few random observations, as plain data with arrays.
 
-    A policy that cannot act on random observations (one without connectors, say) gets a
-    certificate that says why.
-
-    Args:
-        stages: Gives the policy with its stages.
-        space: What it sees.
+    A policy that cannot act on random observations (one without connectors, say) gets a certificate
+    that says why.
     """
     try:
         courses = sampled_courses(
@@ -58,17 +54,7 @@ def certificate_by(stages: Callable[[], Any], space: Any) -> dict[str, Any]:
 def compare_with_certificate(
     policy: Policy, certificate: Mapping[str, Any], *, absolute: float, relative: float
 ) -> tuple[StageComparison, ...]:
-    """What a policy makes of a certificate's observations, beside what the certificate says.
-
-    Args:
-        policy: The policy; it is not changed.
-        certificate: What `certificate_of` gave.
-        absolute: The tolerance for numbers near 0.
-        relative: The tolerance as a share of the number.
-
-    Raises:
-        WeightsError: The certificate holds nothing to compare with.
-    """
+    """What a policy makes of a certificate's observations, beside what the certificate says."""
     return compare_stages(LegacyStages(policy), certificate, absolute=absolute, relative=relative)
 
 
@@ -96,11 +82,7 @@ def compare_stages(
 
 
 def check_certificate(policy: Policy, *, absolute: float = 1e-5, relative: float = 1e-5) -> None:
-    """Raise unless a loaded policy acts as it did when it was saved.
-
-    Raises:
-        WeightsError: It has no certificate, or a stage differs from it.
-    """
+    """Raise unless a loaded policy acts as it did when it was saved."""
     extra = {} if policy.record is None else policy.record.extra
     certificate = extra.get("certificate") or {}
     check_stages(
@@ -111,16 +93,7 @@ def check_certificate(policy: Policy, *, absolute: float = 1e-5, relative: float
 
 
 def check_stages(stages: Iterable[StageComparison], what: str, absolute: float = 1e-5) -> None:
-    """Raise where a stage differs.
-
-    Args:
-        stages: What `compare_stages` gave.
-        what: What it would mean, in words.
-        absolute: The tolerance it had.
-
-    Raises:
-        WeightsError: One does.
-    """
+    """Raise, with `what` it would mean, where a stage differs."""
     for stage in stages:
         if not stage.is_equal:
             raise WeightsError(

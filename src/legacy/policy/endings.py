@@ -61,11 +61,7 @@ class Endings(OrderedDict[Any, dict[Any, Any]]):
         self.pop(env_id, None)
 
     def check(self, policy: Policy, env_id: Any, agent_id: Any) -> None:
-        """Refuse to go on with a slot whose episode is over.
-
-        Raises:
-            PipelineError: It was not reset since.
-        """
+        """Refuse to go on with a slot whose episode is over."""
         agents = self.get(env_id, {})
         memory = agents.get(agent_id)
         if memory is None or memory is not _memory(policy, env_id, agent_id):

@@ -74,12 +74,7 @@ class ArrayNetwork:
 
 
 class TorchNetwork:
-    """A head in torch, on some device.
-
-    Args:
-        head: The algorithm's head; its model is moved to `device`.
-        device: Where the forward pass runs.
-    """
+    """A head in torch, on some device."""
 
     def __init__(self, head: PolicyHead, device: str = "cpu") -> None:
         from ...core.arrays.tensors import as_array, as_tensors
@@ -127,16 +122,8 @@ class TorchNetwork:
 class PolicyNetworks:
     """The networks of one policy: a numpy twin where there is one, torch built when needed.
 
-    Args:
-        algorithm: The algorithm's name.
-        observation_space: What the networks take.
-        action_space: Where actions come from.
-        config: The trainer config.
-        weights: Arrays by Ray's names; None for freshly initialised ones.
-        device: Where torch runs; numpy acts only for "cpu".
-        noise: What noisy layers do; numpy knows their mean only.
-        custom_models: Classes for model names of the config.
-        custom_distributions: Classes for names of custom action distributions.
+    Without weights they are freshly initialised. Numpy acts only for "cpu", and knows the mean of
+    noisy layers only.
     """
 
     def __init__(

@@ -22,13 +22,7 @@ _COMPUTE = "compute_actions_from_input_dict"
 
 
 def needs_no_records(policy: Policy, agent: Any, action: Any) -> bool:
-    """Whether nobody but connectors that need no records would see those of a step.
-
-    Args:
-        policy: The policy that acts between the two.
-        agent: Its agent pipeline.
-        action: Its action pipeline.
-    """
+    """Whether nobody but connectors that need no records would see those of a step."""
     if type(agent) is not AgentConnectorPipeline or type(action) is not ActionConnectorPipeline:
         return False
     if agent.kept_timers is not None or action.kept_timers is not None:

@@ -38,11 +38,7 @@ _TRAINING_ONLY: Final = ("_curiosity_",)
 
 
 def spaces_of(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
-    """What the policy sees and how it acts, from the record or else from its config.
-
-    Raises:
-        ConfigError: Neither holds them, or it sees numbers that its release mixed up.
-    """
+    """What the policy sees and how it acts, from the record or else from its config."""
     observation_space, action_space = record.observation_space, record.action_space
     of_config: list[Any] = [
         record.config.get(name) for name in ("observation_space", "action_space")
@@ -72,15 +68,7 @@ def with_given(
 ) -> PolicyRecord:
     """The record with what the caller says of its environment and algorithm.
 
-    Args:
-        record: The policy's.
-        observation_space: The environment's, or a dict of them by policy id; None for the file's.
-        action_space: The environment's, or a dict of them by policy id; None for the file's.
-        algorithm: In any spelling of RLlib's; None for the file's.
-
-    Raises:
-        SpaceError: A space does not fit the weights.
-        UnknownNameError: No algorithm is called that.
+    A space may be a dict of them by policy id; None stands for the file's.
     """
     changes: dict[str, Any] = {}
     if algorithm is not None:
@@ -188,11 +176,7 @@ def check_model(
 ) -> None:
     """Refuse a policy whose network is a class of its author's that is not here.
 
-    Args:
-        record: The policy's.
-        supplied: Classes by name.
-        missing: Names of connectors that are not here either, to be told in the same error.
-        path: Of the checkpoint.
+    Connectors that are `missing`, too, are told in the same error.
     """
     name = record.custom_model
     if network_in(record.config) is not None:
@@ -274,12 +258,7 @@ def _plain_setting(key: str, value: Any) -> Any:
 
 
 def algorithm_of(record: PolicyRecord) -> str:
-    """The algorithm whose network and way of acting the policy has.
-
-    Raises:
-        ConfigError: Nothing says which.
-        UnknownNameError: It is one that nobody here can act with.
-    """
+    """The algorithm whose network and way of acting the policy has."""
     if not record.algorithm:
         raise ConfigError(
             f"policy {record.id!r} does not say which algorithm wrote it",
@@ -300,11 +279,7 @@ def algorithm_of(record: PolicyRecord) -> str:
 
 
 def torch_weights(record: PolicyRecord, algorithm: str) -> dict[str, np.ndarray[Any, Any]]:
-    """The record's weights under the names of torch networks.
-
-    Raises:
-        ConfigError: ES or ARS of TensorFlow saved them.
-    """
+    """The record's weights under the names of torch networks."""
     weights: WeightTable = record.weights
     if network_in(record.config) is not None:  # It names them as they are.
         return {name: part for name, part in weights.items() if not name.startswith(_TRAINING_ONLY)}

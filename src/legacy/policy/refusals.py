@@ -37,13 +37,7 @@ class Asked(NamedTuple):
 
 
 def nan_refusal(policy: Any, columns: Mapping[str, Any], outputs: Array) -> RlconnectError:
-    """What made a network put out NaN: a column, the weights, or numbers too large for it.
-
-    Args:
-        policy: The policy that acted.
-        columns: What it was given, a leading batch axis on each leaf.
-        outputs: What came out, (B, ...).
-    """
+    """What made a network put out NaN: a column, the weights, or numbers too large for it."""
     row = int(np.flatnonzero(np.isnan(outputs.reshape(len(outputs), -1)).any(axis=1))[0])
     for name, column in columns.items():
         for leaf in nest.flatten(column):
@@ -85,13 +79,7 @@ def odd_shape(policy: Any, obs: Array) -> SpaceError:
 
 
 def column_refusal(policy: Any, columns: Mapping[str, Any], error: Exception) -> Exception:
-    """What is wrong with the columns a network stumbled over; `error` itself if nothing is.
-
-    Args:
-        policy: The policy that was to act.
-        columns: What it was given.
-        error: What its network raised.
-    """
+    """What is wrong with the columns a network stumbled over; `error` itself if nothing is."""
     needed = {
         name: view
         for name, view in policy.view_requirements.items()
@@ -142,11 +130,6 @@ def told(policy: Policy, records: Sequence[Asked], error: Exception) -> Exceptio
 
     Errors of rlconnect are told with the policy, environment and agent concerned; errors of numpy
     are explained where an id, or the observation, is to blame. Anything else is the caller's own.
-
-    Args:
-        policy: The policy.
-        records: What it was asked about, one entry a slot.
-        error: What came up.
     """
     for one in records:
         for name, value in (("env_id", one.env_id), ("agent_id", one.agent_id)):

@@ -25,12 +25,8 @@ from .policy import Policy
 class LegacyStages:
     """The stages of a copy of a policy of the old stack.
 
-    Observations may lie outside of the policy's space: that an adapter leads there is something
-    to look at here, not an error.
-
-    Args:
-        policy: The policy; it is left alone.
-        name: What to call it.
+    Observations may lie outside of the policy's space: that an adapter leads there is something to
+    look at here, not an error.
     """
 
     def __init__(self, policy: Policy, name: str = "") -> None:

@@ -27,13 +27,8 @@ def default_views(
 ) -> dict[str, ViewRequirement]:
     """The views of a policy by the name it sees each column under.
 
-    Args:
-        observation_space: As the policy sees it.
-        action_space: Of the environment.
-        model_views: What the model asks for: `ViewRequirement`s or the arguments for them.
-        initial_state: Recurrent states before the first step.
-        max_seq_len: Steps one stored state stands for in training.
-        for_module: The weights are an RLModule's; those policies ask for every column.
+    The model's are `ViewRequirement`s or the arguments for them. One state stands for `max_seq_len`
+    steps in training. Policies of an RLModule ask for every column.
 
     Example:
         >>> views = default_views(Box(-1, 1, (2,)), Box(-1, 1, (1,)), {}, [])

@@ -14,9 +14,7 @@ from ..batches.step_rows import to_array
 class GrowingColumn:
     """Rows of one column, one array a leaf.
 
-    Args:
-        first: One value, in the form of all that will follow.
-        is_object: Keep values whole, infos for instance.
+    `is_object` keeps values whole, infos for instance.
 
     Example:
         >>> column = GrowingColumn(1.0)

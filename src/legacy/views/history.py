@@ -18,9 +18,6 @@ from ...core.types import Array, Nest
 class HistoryStore:
     """Rings of the last `depth` values.
 
-    Args:
-        depth: How many values of a column are kept.
-
     Example:
         >>> store = HistoryStore(depth=2)
         >>> slots = store.open(1)

@@ -182,16 +182,7 @@ class ViewPlan:
         *,
         flatten_actions: bool,
     ) -> ViewPlan:
-        """Plan the columns needed to act.
-
-        Args:
-            view_requirements: By the name the policy sees.
-            initial_states: What lies before the first "state_out_i".
-            flatten_actions: Whether nested actions become one vector.
-
-        Raises:
-            PieceError: A view needed to act looks into the future.
-        """
+        """Plan the columns needed to act."""
         views: list[View] = []
         columns: dict[str, View] = {}
         depth = 0

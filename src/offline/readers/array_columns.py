@@ -25,10 +25,8 @@ _MOST_COLUMNS: Final = 1_000
 class ArrayColumn:
     """One array, its rows read one after the other.
 
-    Args:
-        rows: How many it has.
-        read: Gives the rows from a first to a last one; called in their order.
-        problem: Why its rows cannot be read; empty if they can.
+    `read` gives the rows from a first to a last one and is called in their order; `problem` says
+    why they cannot be read.
     """
 
     def __init__(
@@ -40,12 +38,7 @@ class ArrayColumn:
         self._at = 0
 
     def read(self, rows: int, budget: Budget) -> Array:
-        """The next rows.
-
-        Raises:
-            CorruptCheckpointError: They are not there.
-            LimitExceededError: They take more than the budget.
-        """
+        """The next rows."""
         first, self._at = self._at, self._at + rows
         if self._at > self.rows:
             raise corrupt("it ends before its last row")
@@ -54,12 +47,7 @@ class ArrayColumn:
 
 @contextmanager
 def opened(place: Place) -> Iterator[dict[str, ArrayColumn]]:
-    """The arrays of a file by name.
-
-    Raises:
-        CorruptCheckpointError: It is damaged.
-        MissingExtraError: It is HDF5, and h5py is not installed.
-    """
+    """The arrays of a file by name."""
     if place.suffix in hdf5.SUFFIXES:
         try:
             with hdf5.opened(place) as file:

@@ -54,10 +54,7 @@ Names = Mapping[str, str]
 class ArrayReader:
     """Episodes cut from columns; a file is read on as they are asked for.
 
-    Args:
-        found: The files.
-        limits: Bounds for one episode.
-        names: What columns are called in the files, by the names we have for them.
+    `names` says what columns are called in the files, by the names we have for them.
     """
 
     format = "array-columns"

@@ -24,12 +24,7 @@ _BUFFERS, _COMPRESSION = 2, 3
 
 
 def read_columns(place: Place, budget: Budget) -> dict[str, Any]:
-    """The columns of a file, as arrow arrays by name.
-
-    Raises:
-        MissingExtraError: pyarrow is not installed.
-        CheckpointError: The file is damaged, or unfolds to more than the budget.
-    """
+    """The columns of a file, as arrow arrays by name."""
     with extra_needed("pyarrow", f"reading {place.name}"):
         import pyarrow as pa
     with place.open() as file:
@@ -103,16 +98,8 @@ def _target(table: memoryview, place: int) -> int:
 def tree_of(column: Any, budget: Budget, name: str, shape: tuple[int, ...] | None = None) -> Any:
     """A column as an array with its rows first, or dicts of such arrays by field.
 
-    Texts, and rows of bytes, are arrays of objects.
-
-    Args:
-        column: The arrow array.
-        budget: What may be allocated.
-        name: How errors name it.
-        shape: Of a row, where the rows lie flat.
-
-    Raises:
-        CorruptCheckpointError: It is neither.
+    Texts, and rows of bytes, are arrays of objects. `shape` is that of a row, where the rows lie
+    flat.
     """
     import pyarrow as pa
 

@@ -31,9 +31,7 @@ class _UnusualError(Exception):
 def quick_state(data: bytes, budget: Budget) -> dict[str, Any] | None:
     """The state of an episode with its columns as arrays; None where another has to look.
 
-    Args:
-        data: A packed `SingleAgentEpisode.get_state()`.
-        budget: What it may take.
+    `data` is a packed `SingleAgentEpisode.get_state()`.
     """
     if _UNFOLDED * len(data) > budget.left:
         return None

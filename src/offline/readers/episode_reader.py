@@ -30,10 +30,6 @@ class EpisodeReader:
 
     A runner whose buffer is never emptied writes an episode, or a piece of it, again and again:
     each comes once.
-
-    Args:
-        found: The files.
-        limits: Bounds for one row.
     """
 
     format = "episode-parquet"

@@ -28,11 +28,7 @@ _TEXT_BYTES: Final = 1 << 16
 
 @contextmanager
 def opened(place: Place) -> Iterator[Any]:
-    """The file, to be read.
-
-    Raises:
-        MissingExtraError: h5py is not installed.
-    """
+    """The file, to be read."""
     with extra_needed("h5py", f"reading {place.name}"):
         import h5py
     with place.open() as stream, h5py.File(stream, "r") as file:
@@ -40,11 +36,7 @@ def opened(place: Place) -> Iterator[Any]:
 
 
 def members(group: Any) -> dict[str, Any]:
-    """What lies in a group itself, by name.
-
-    Raises:
-        CorruptCheckpointError: It has links to elsewhere.
-    """
+    """What lies in a group itself, by name."""
     import h5py
 
     for name in group:
@@ -59,12 +51,7 @@ def is_group(item: Any) -> bool:
 
 
 def read_tree(item: Any, budget: Budget, name: str) -> Any:
-    """An array, or dicts of arrays by name; rows of bytes as an array of objects.
-
-    Raises:
-        CorruptCheckpointError: It is neither.
-        LimitExceededError: It takes more than the budget.
-    """
+    """An array, or dicts of arrays by name; rows of bytes as an array of objects."""
     import h5py
 
     if not is_group(item):
@@ -76,12 +63,7 @@ def read_tree(item: Any, budget: Budget, name: str) -> Any:
 
 
 def read_array(data: Any, budget: Budget, name: str, rows: slice | None = None) -> Array:
-    """One dataset as an array, or some of its rows; texts as an array of objects.
-
-    Raises:
-        CorruptCheckpointError: It lies elsewhere, or is packed in a way that is not unpacked here.
-        LimitExceededError: It takes more than the budget.
-    """
+    """One dataset as an array, or some of its rows; texts as an array of objects."""
     import h5py
 
     if data.is_virtual or data.external or not isinstance(data.shape, tuple):
@@ -195,11 +177,7 @@ def _texts(data: Any, budget: Budget, name: str) -> Array:
 
 
 def read_attribute(group: Any, name: str) -> Any:
-    """A small attribute, as a plain value; None where there is none.
-
-    Raises:
-        CorruptCheckpointError: It is not small, or no number and no text.
-    """
+    """A small attribute, as a plain value; None where there is none."""
     import h5py
 
     if name not in group.attrs:

@@ -25,16 +25,7 @@ def unpacked(
 ) -> Array:
     """Images as one array, `(N, height, width, channels)`.
 
-    Args:
-        rows: A JPEG file each.
-        shape: What each of them is to have; the first one's if None.
-        budget: What may be allocated, and how often images may be gone over.
-        name: How errors name them.
-
-    Raises:
-        MissingExtraError: Pillow is not installed.
-        CorruptCheckpointError: One is no JPEG, or of another shape.
-        LimitExceededError: They unfold to more than the budget.
+    Without a `shape` all are to have the first one's.
     """
     made: Array | None = None
     for number, packed in enumerate(rows):

@@ -41,14 +41,9 @@ def read_lines(
 ) -> Iterator[tuple[int, _T]]:
     """What `make` makes of each line that can be read, with its number from 1.
 
-    Args:
-        place: The file.
-        limits: Bounds for one line.
-        damage: Told of each line that cannot be read.
-        make: Takes the object of one line and the budget for what it unfolds to.
-        wanted: Which members of the object are needed, all if empty; others may be passed over
-            unread. `make` then gets a mapping, of a long line one that reads a member when it is
-            asked for it; dicts alone if None.
+    Members that are not `wanted` may be passed over unread; if it is empty, none is. `make` then
+    gets a mapping, of a long line one that reads a member when it is asked for it; without
+    `wanted` dicts alone.
     """
     number = 0
     try:
@@ -104,12 +99,7 @@ def _one_line(
 
 
 class _Members(Mapping[str, Any]):
-    """The object of a long line: a member takes memory while somebody looks at it.
-
-    Args:
-        text: The line.
-        places: Where the values of its members stand.
-    """
+    """The object of a long line: a member takes memory while somebody looks at it."""
 
     def __init__(self, text: bytes, places: Mapping[bytes, slice]) -> None:
         self._text = text
@@ -155,12 +145,7 @@ def members_of(text: bytes) -> dict[bytes, slice] | None:
 
 
 def parsed(text: bytes, budget: Budget, name: str) -> Any:
-    """The value of a text of JSON; numbers may be infinite, as Python writes them.
-
-    Raises:
-        CorruptCheckpointError: It is none.
-        LimitExceededError: It unfolds to more than the budget.
-    """
+    """The value of a text of JSON; numbers may be infinite, as Python writes them."""
     check_text(text, name, budget)
     return _loaded(text, name)
 

@@ -24,10 +24,6 @@ _PORTION: Final = 1 << 20
 def decode_lz4_frame(data: bytes, budget: Budget, what: str = "an lz4 frame") -> bytearray:
     """What a frame holds; its memory is taken from the budget as it grows.
 
-    Raises:
-        CorruptCheckpointError: The frame is cut or contradicts itself.
-        LimitExceededError: It unfolds to more than the budget.
-
     Example:
         >>> frame = bytes.fromhex("04224d186040820300008061626300000000")
         >>> bytes(decode_lz4_frame(frame, Budget()))

@@ -42,10 +42,7 @@ _MOST_METADATA: Final = 1 << 24
 class MinariReader:
     """Episodes by group or by folder.
 
-    Args:
-        found: The files that hold data.
-        metadata: Files that tell of it, by the folder they lie in.
-        limits: Bounds for one episode.
+    `metadata` are the files that tell of them, by the folder they lie in.
     """
 
     format = "minari"

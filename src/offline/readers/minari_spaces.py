@@ -16,11 +16,7 @@ from .json_lines import parsed
 
 
 def read_space(told: Any, budget: Budget) -> AnySpace | None:
-    """The space in a text of JSON; None where there is none, or of a kind we do not know.
-
-    Raises:
-        CorruptCheckpointError: It contradicts itself.
-    """
+    """The space in a text of JSON; None where there is none, or of a kind we do not know."""
     if not isinstance(told, str):
         return None
     try:

@@ -40,11 +40,7 @@ def is_batch(record: Mapping[str, Any]) -> bool:
 
 
 def batch_of(record: Mapping[str, Any], budget: Budget) -> SampleBatch | MultiAgentBatch:
-    """The batch a line holds.
-
-    Raises:
-        CheckpointError: It is none, or a column cannot be read or has other rows than the rest.
-    """
+    """The batch a line holds."""
     kind = record.get("type")
     if kind == MULTI:
         parts = record.get("policy_batches")
@@ -116,11 +112,7 @@ def _has_rows(part: Any, rows: int) -> bool:
 
 
 def array_of(value: list[Any], budget: Budget, name: str) -> Array:
-    """A list of equally built lists of numbers as one array; null counts as not a number.
-
-    Raises:
-        CorruptCheckpointError: They are not, or they are no numbers.
-    """
+    """A list of equally built lists of numbers as one array; null counts as not a number."""
     array = _quick_array(value)
     if array is not None:
         return array

@@ -92,11 +92,8 @@ class _Open:
 class EpisodeGatherer:
     """Brings rows of batches together to episodes.
 
-    Args:
-        damage: Told of rows that make none.
-        make: Makes an episode of one agent of its id and rows.
-        make_several: Makes several of their ids, the columns of their rows and where each ends;
-            None if only `make` is to.
+    `make` makes an episode of one agent of its id and rows; `make_several` several, of their ids,
+    the columns of their rows and where each ends.
     """
 
     def __init__(
@@ -114,8 +111,7 @@ class EpisodeGatherer:
     def gather(self, batches: Iterable[tuple[Any, bool]]) -> Iterator[Any]:
         """Episodes in the order they end.
 
-        Args:
-            batches: Each with whether its infos are those of the steps taken from its rows.
+        Each batch comes with whether its infos are those of the steps taken from its rows.
         """
         is_multi = False
         for batch, infos_come_after in batches:

@@ -31,13 +31,7 @@ _WATCHED_MEMBERS: Final = frozenset(name.encode() for name in (*_WATCHED, "polic
 
 
 class OldReader:
-    """Batches by line.
-
-    Args:
-        found: The files.
-        limits: Bounds for one line.
-        is_table: Whether they are Parquet files, with a batch in each row.
-    """
+    """Batches by line."""
 
     def __init__(self, found: list[Place], limits: Limits, is_table: bool = False) -> None:
         self.format = "sample-batch-parquet" if is_table else "sample-batch-json"

@@ -20,11 +20,7 @@ from .places import Place
 
 
 class OwnReader:
-    """Episodes by file.
-
-    Args:
-        found: The files.
-    """
+    """Episodes by file."""
 
     format = "episode-msgpack"
 

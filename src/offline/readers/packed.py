@@ -23,18 +23,7 @@ _ZLIB: Final = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 
 
 def unpack(text: str | bytes, budget: Budget, what: str) -> Any:
-    """The value in a packed text.
-
-    Args:
-        text: base64 of a pickle, compressed or not.
-        budget: What decoding may take.
-        what: How errors name the value.
-
-    Raises:
-        CorruptCheckpointError: It is no packed value, or a damaged one.
-        UnsafeCheckpointError: It names classes or functions that are no data.
-        LimitExceededError: It unfolds to more than the budget.
-    """
+    """The value in a packed text."""
     budget.spend(len(text) * 3 // 4, what)
     try:
         data = base64.b64decode(text, validate=True)
@@ -48,13 +37,7 @@ def unpack(text: str | bytes, budget: Budget, what: str) -> Any:
 
 
 def unpickle(data: bytes | bytearray, budget: Budget, what: str) -> Any:
-    """The value of a pickle in which nothing is called.
-
-    Raises:
-        CorruptCheckpointError: It is no pickle, or a damaged one.
-        UnsafeCheckpointError: It names classes or functions that are no data.
-        LimitExceededError: It asks for more than the budget.
-    """
+    """The value of a pickle in which nothing is called."""
     array = array_of_pickle(data, budget)
     if array is not None:
         return array

@@ -26,16 +26,8 @@ _LEVEL_BYTES: Final = 4  # how deep a value lies, and where its list begins
 def rows_within(file: IO[bytes], metadata: Any, rows: int, most: int) -> int:
     """How many rows of a file may be read together, so that they take no more than they should.
 
-    Args:
-        file: The file.
-        metadata: Its footer, as pyarrow reads it.
-        rows: How many are wanted.
-        most: How many bytes a page, or what is read together of a column, may take; and some
-            for each byte of the file.
-
-    Raises:
-        CorruptCheckpointError: Its pages contradict themselves.
-        LimitExceededError: It may take more.
+    A page, or what is read together of a column, may take `most` bytes, and some for each byte of
+    the file.
     """
     end = file.seek(0, SEEK_END)
     for group in range(metadata.num_row_groups):
@@ -91,22 +83,14 @@ def _pages(file: IO[bytes], end: int, chunk: Any) -> Iterator[tuple[int, int, bo
 
 
 class _Struct:
-    """Reads one struct of Thrift's compact form: whole numbers and structs by number.
-
-    Args:
-        data: Where it begins; more may follow.
-    """
+    """Reads one struct of Thrift's compact form: whole numbers and structs by number."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
 
     def read(self) -> tuple[dict[int, Any], int]:
-        """The struct, and how many bytes it takes.
-
-        Raises:
-            CorruptCheckpointError: It is none.
-        """
+        """The struct, and how many bytes it takes."""
         try:
             return self._struct(0), self._at
         except IndexError:

@@ -36,10 +36,6 @@ _EACH: Final = re.compile(rb"(?:K(.)|M(..)|J(.{4}))", re.DOTALL)
 def array_of_pickle(data: bytes | bytearray, budget: Budget) -> Array | None:
     """The array that a pickle holds, if it is written in the usual way; else None.
 
-    Args:
-        data: The whole pickle.
-        budget: What the array costs is taken from here.
-
     Example:
         >>> import pickle
         >>> array_of_pickle(pickle.dumps(np.zeros(2), 5), Budget()).tolist()

@@ -75,14 +75,7 @@ class Place:
 def places(paths: Paths, limits: Limits, copies: ExitStack) -> list[Place]:
     """Every file that may hold data, sorted by name; numbers in names count as numbers.
 
-    Args:
-        paths: What the caller named.
-        limits: How many files may be looked at, and how large they may be behind a URL.
-        copies: Keeps local copies of what lies behind a URL.
-
-    Raises:
-        CheckpointNotFoundError: There is none.
-        LimitExceededError: There are more than may be looked at.
+    `copies` keeps local copies of what lies behind a URL.
     """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     found: list[Place] = []

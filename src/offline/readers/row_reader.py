@@ -52,11 +52,7 @@ class _Open:
 class RowReader:
     """Episodes put together from rows.
 
-    Args:
-        found: The files.
-        limits: Bounds for one row.
-        is_table: Whether they are Parquet files.
-        names: What columns are called in the files, by the names we have for them.
+    `names` says what columns are called in the files, by the names we have for them.
     """
 
     def __init__(

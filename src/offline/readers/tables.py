@@ -77,12 +77,8 @@ def read_rows(
 ) -> Iterator[tuple[int, _T]]:
     """What `make` makes of each row that can be read, with its number from 1.
 
-    Args:
-        place: The file.
-        limits: Bounds for one row.
-        damage: Told of each row, or of the file, that cannot be read.
-        make: Takes a row by column, without what is null, and the budget for what it unfolds to.
-        as_lists: Give plain lists and numbers in place of arrays.
+    `make` takes a row by column, without what is null, and the budget for what it unfolds to;
+    `as_lists` gives it plain lists and numbers in place of arrays.
     """
     number = 0
     try:
@@ -141,14 +137,7 @@ def _one_row(
 def read_blocks(
     place: Place, limits: Limits, damage: Damage, rows: int
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The columns of so many rows at a time, with how many rows they have.
-
-    Args:
-        place: The file.
-        limits: Bounds for one block.
-        damage: Told of the file, if it cannot be read on.
-        rows: How many at most.
-    """
+    """The columns of so many rows at a time, with how many rows they have."""
     try:
         with _opened(place) as table:
             rows = _rows_at_once(place, table.metadata, limits, rows)

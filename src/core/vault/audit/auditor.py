@@ -48,9 +48,6 @@ class Auditor:
 
     Each file is a load by itself, which lets go of what it made: one that spends all its budget
     hides nothing of the next.
-
-    Args:
-        limits: How much reading a file may take.
     """
 
     def __init__(self, limits: Limits) -> None:

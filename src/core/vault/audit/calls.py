@@ -33,10 +33,7 @@ _MOST_ARGUMENTS: Final = 4
 def unsafe_calls(trace: Trace, value: Any, place: str) -> list[CallRecord]:
     """What of a pickle would run programs on opening; quick where there is nothing.
 
-    Args:
-        trace: What reading it noted.
-        value: What came out; None where it could not be read to its end.
-        place: The file it lies in.
+    `value` is None where it could not be read to its end.
     """
     named = any(kind_of(*pair)[0] == "runner" and pair not in _GETATTR for pair in trace.references)
     if not (named or trace.patched or any(map(_is_telling, trace.objects))):

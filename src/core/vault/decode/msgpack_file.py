@@ -57,14 +57,7 @@ _EXTENSION: Final = GlobalRef("msgpack", "ExtType")
 def decode_msgpack(data: bytes | memoryview, budget: Budget, *, hook: Hook | None = None) -> Any:
     """The one value in `data`; text as str, arrays as lists, maps as dicts.
 
-    Args:
-        data: The whole file.
-        budget: Memory and work it may take.
-        hook: Turns each map into what it stands for; by default msgpack-numpy's arrays.
-
-    Raises:
-        CorruptCheckpointError: The bytes are cut or contradict the format.
-        LimitExceededError: Decoding would take more than the budget.
+    `hook` turns each map into what it stands for; by default msgpack-numpy's arrays.
 
     Example:
         >>> from .load_limits import Limits
@@ -81,10 +74,7 @@ def array_in(
 ) -> Any:
     """The array a map stands for, or the map; arrays of pickles and records are stand-ins.
 
-    Args:
-        value: The map.
-        budget: What making the array costs is taken from here.
-        on_pickle: Told the bytes that other readers would unpickle.
+    `on_pickle` is told the bytes that other readers would unpickle.
     """
 
     def pickled(data: bytes) -> Any:

@@ -126,12 +126,7 @@ class PickleMachine:
             )
 
     def load(self, position: int = 0) -> Any:
-        """Decode the pickle that begins at `position`; `self.position` ends behind it.
-
-        Raises:
-            CorruptCheckpointError: The bytes are cut or contradict the protocol.
-            LimitExceededError: Decoding would take more than the budget.
-        """
+        """Decode the pickle that begins at `position`; `self.position` ends behind it."""
         self.position = position
         self.stack, self.marked, self.memo, self._sparse_memo = [], [], [], {}
         self._unfinished = {}

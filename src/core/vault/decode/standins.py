@@ -68,11 +68,6 @@ class GlobalRef:
 class Opaque:
     """An object of a class we do not build: its class, arguments, state and contents.
 
-    Args:
-        ref: The class, or the callable the file wanted to call.
-        args: Positional arguments of that call.
-        kwargs: Keyword arguments of that call.
-
     Example:
         >>> point = Opaque(GlobalRef("geometry", "Point"), (1, 2))
         >>> point.state = {"colour": "red"}

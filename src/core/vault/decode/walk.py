@@ -80,17 +80,10 @@ def _leaf_size(value: Any) -> int:
 def check_depth(value: Any, deepest: int, budget: Budget | None = None) -> None:
     """Refuse data that whoever walks or prints it would choke on.
 
-    That is: nested deeper than `deepest`, by its longest path; a list, dict or tuple that
-    contains itself; parts shared so often that writing them out takes many times the file.
-    Objects may refer to each other in circles, as honest ones do.
-
-    Args:
-        value: Decoded data.
-        deepest: The longest chain of containers allowed.
-        budget: What remembering the parts costs is taken from here and given back.
-
-    Raises:
-        LimitExceededError: One of these is found.
+    That is: nested deeper than `deepest`, by its longest path; a list, dict or tuple that contains
+    itself; parts shared so often that writing them out takes many times the file. Objects may refer
+    to each other in circles, as honest ones do. What remembering the parts costs is taken from
+    `budget` and given back.
     """
     largest = 2 * (budget.total_operations if budget else DEFAULT_LIMITS.max_operations)
     # By id: 0 while on the way to the current part, then size of all below and height, packed.

@@ -31,12 +31,7 @@ _Member: TypeAlias = tuple[str, IO[bytes]]
 
 @contextmanager
 def unpacked(path: str | os.PathLike[str], limits: Limits) -> Iterator[Path]:
-    """A folder with what an archive holds, for as long as the block lasts.
-
-    Raises:
-        CorruptCheckpointError: The archive is damaged, or a name in it leads elsewhere.
-        LimitExceededError: It unfolds to more than may be read.
-    """
+    """A folder with what an archive holds, for as long as the block lasts."""
     name = Path(path).name
     with tempfile.TemporaryDirectory(prefix="rlconnect-") as room:
         folder = Path(room, name.partition(".")[0] or "checkpoint")

@@ -20,10 +20,8 @@ def cached_file(link: Path) -> Path | None:
     """The file that a link of a download cache stands for; None for any other path.
 
     It lies directly in the real folder `blobs` beside a folder `snapshots` that the link lies in,
-    and is a regular file. Open what is given, not the link: that may change in between.
-
-    Args:
-        link: Any path; a link in any of its folders is followed, as the caller named them.
+    and is a regular file. Open what is given, not the link: that may change in between. A link in
+    any of the folders above it is followed, as the caller named them.
     """
     try:
         text = os.readlink(link)

@@ -19,11 +19,7 @@ _BLOCK: Final = 1 << 20
 def fingerprint_of(path: str | os.PathLike[str]) -> str:
     """The SHA-256 of a file, or of the list of those of a folder's files; links are left out.
 
-    Args:
-        path: A file or folder.
-
-    Returns:
-        64 digits; empty where nothing can be read there.
+    Empty where nothing can be read there.
     """
     target = Path(path)
     try:

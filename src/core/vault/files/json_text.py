@@ -107,13 +107,7 @@ def _short_size(tree: Json, room: int) -> int | None:
 
 
 def parse_json(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Json:
-    """Read JSON from bytes nobody trusts.
-
-    Args:
-        data: The whole text, UTF-8.
-        name: The file's name, for errors.
-        limits: Bounds on size, depth, number of values and unfolded memory.
-    """
+    """Read JSON from bytes nobody trusts."""
     if len(data) > limits.max_json_bytes:
         raise LimitExceededError(
             f"{name} is too long for a JSON file",
@@ -173,11 +167,7 @@ def parse_json(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Json:
 
 
 def measure(data: bytes, name: str, limits: Limits) -> None:
-    """Hold depth, number of values and unfolded size against the load's budget before parsing.
-
-    Raises:
-        LimitExceededError: The text holds or unfolds to more than that.
-    """
+    """Hold depth, number of values and unfolded size against the load's budget before parsing."""
     with one_load(limits) as budget:
         budget.admit(len(data) - data.count(0))  # zeros are no JSON, but the holes of a file
         check_text(data, name, budget)

@@ -24,14 +24,7 @@ _HEADERS: Final[dict[tuple[int, int], Callable[[IO[bytes]], Any]]] = {
 
 
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
-    """The arrays of a file by name; that of an `.npy` has an empty one.
-
-    Args:
-        path: The file.
-
-    Raises:
-        CheckpointError: It is not there, cannot be read, or holds something else.
-    """
+    """The arrays of a file by name; that of an `.npy` has an empty one."""
     file = Path(path)
     data = read_bytes(file, DEFAULT_LIMITS, follow=True)
     if not zipfile.is_zipfile(io.BytesIO(data)):
@@ -54,11 +47,8 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]] | None:
     """Shape, whether columns come first, and dtype of an array; None in a version unknown to us.
 
-    Args:
-        file: Stands at the array's beginning, and afterwards at its first number.
-
-    Raises:
-        ValueError: It is not in NumPy's format.
+    `file` stands at the array's beginning, and afterwards at its first number. What is not in
+    NumPy's format is a ValueError.
     """
     read = _HEADERS.get(np.lib.format.read_magic(file))
     return None if read is None else read(file)

@@ -27,12 +27,7 @@ _KINDS: Final[tuple[tuple[bytes, str, str], ...]] = (
 
 
 def pointer_error(name: str, head: bytes) -> CheckpointError | None:
-    """The error for a file that git left a pointer in place of; None for any other file.
-
-    Args:
-        name: The file's name.
-        head: Its first bytes.
-    """
+    """The error for a file that git left a pointer in place of; None for any other file."""
     if not head.startswith(_POINTER):
         return None
     size = re.search(rb"\nsize (\d{1,18})\s", head)

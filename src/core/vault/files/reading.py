@@ -57,13 +57,7 @@ def base_name(text: Any) -> str:
 
 
 def entries(folder: Path, limits: Limits) -> list[os.DirEntry[str]]:
-    """What lies directly in a folder, sorted by name.
-
-    Raises:
-        CheckpointNotFoundError: Nothing is there.
-        CheckpointAccessError: It may not be listed.
-        LimitExceededError: There is more than any checkpoint holds.
-    """
+    """What lies directly in a folder, sorted by name."""
     listed: list[os.DirEntry[str]] = []
     try:
         with os.scandir(folder) as scan:
@@ -79,12 +73,7 @@ def entries(folder: Path, limits: Limits) -> list[os.DirEntry[str]]:
 def part_of(folder: str | os.PathLike[str], name: str) -> Path:
     """The path of a part of a checkpoint; what lies there, if anything, is the folder's own.
 
-    Args:
-        folder: The checkpoint's folder; the caller's word, which may be a link.
-        name: The part's name in it, "a/b" for one inside another.
-
-    Raises:
-        UnsafeCheckpointError: It is a link, or lies behind one.
+    Its name is "a/b" for one inside another; a link, or what lies behind one, is refused.
     """
     path = Path(folder)
     for step in name.split("/"):
@@ -105,17 +94,8 @@ def read_bytes(
     """The content of a regular file, after a look at its kind and size.
 
     Pipes, sockets and devices are refused: reading them could wait forever. So are links, which
-    could lead anywhere, and a file that is large by holes alone.
-
-    Args:
-        path: The file.
-        limits: The bounds.
-        most: Its largest size; by default that of any file.
-        follow: Whether it may be a link: where the caller named it, and no checkpoint did.
-        budget: Grows with the bytes that are there.
-
-    Raises:
-        CheckpointError: It is not there, or may not be read, or is none of these.
+    could lead anywhere, and a file that is large by holes alone. `follow` lets a link pass: where
+    the caller named it, and no checkpoint did. `budget` grows with the bytes that are there.
     """
     descriptor = opened(path, follow)
     try:
@@ -158,11 +138,7 @@ def opened(path: Path, follow: bool) -> int:
 
 
 def read_head(path: Path, count: int, *, follow: bool = True) -> bytes:
-    """At most the first `count` bytes of a regular file, which may be a link where it was named.
-
-    Raises:
-        CheckpointError: It is not there, no such file, or may not be read.
-    """
+    """At most the first `count` bytes of a regular file, which may be a link where it was named."""
     with _plain(path, follow) as file:
         return file.read(count)
 
@@ -185,11 +161,7 @@ def _plain(path: Path, follow: bool) -> BinaryIO:
 def checked_size(
     descriptor: int, name: str, most: int, facts: os.stat_result | None = None
 ) -> tuple[int, int]:
-    """The size of an open file, held against a bound before anything is read; what is there of it.
-
-    Raises:
-        LimitExceededError: It is larger, or more of it than a load may make are holes.
-    """
+    """The size of an open file, held against a bound before it is read; what is there of it."""
     facts = facts or os.fstat(descriptor)
     size = facts.st_size
     if size > most:
@@ -251,17 +223,7 @@ def access_error(path: Path, error: Exception) -> CheckpointError:
 
 
 def read_json(path: Path, limits: Limits, *, follow: bool = False) -> dict[str, Any]:
-    """A JSON file that holds one object.
-
-    Args:
-        path: The file.
-        limits: The bounds.
-        follow: Whether it may be a link: where the caller named it.
-
-    Raises:
-        CorruptCheckpointError: It is no JSON object.
-        LimitExceededError: It is too large or nested too deep.
-    """
+    """A JSON file that holds one object."""
     data = read_bytes(path, limits, most=limits.max_json_bytes, follow=follow)
     measure(data, path.name, limits)
     try:

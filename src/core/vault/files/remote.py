@@ -45,15 +45,7 @@ def is_url(path: str) -> bool:
 def fetched(url: str, limits: Limits, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Path]:
     """A local copy of the checkpoint at `url`, for as long as the block lasts.
 
-    Args:
-        url: Where it lies.
-        limits: Bounds for what is copied.
-        suffixes: How the names of files end that are.
-
-    Raises:
-        MissingExtraError: fsspec, or what it needs for that kind of URL, is not installed.
-        CheckpointNotFoundError: Nothing lies there.
-        LimitExceededError: There is more than may be read.
+    Only files whose names end in one of `suffixes` are copied.
     """
     system, root = _system(url)
     sizes = _listing(system, root, url, limits, suffixes)

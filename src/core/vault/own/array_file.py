@@ -44,11 +44,6 @@ class Span:
 class ArrayFile:
     """The arrays of one safetensors file, by name; numbers are read on demand.
 
-    Args:
-        buffer: The whole file: its bytes, or where they are read from.
-        name: The file's name, for errors.
-        limits: Bounds on the header.
-
     Example:
         >>> from safetensors.numpy import save
         >>> file = ArrayFile(save({"w": np.ones((2, 3), np.float32)}))

@@ -105,12 +105,7 @@ def replaced_folder(
 def replaced_file(target: Path, before: Callable[[], None] = lambda: None) -> Iterator[Path]:
     """Give an empty file to write; when the block ends, it takes the place of `target`.
 
-    Args:
-        target: The final place; its parent must exist.
-        before: Called right before the file takes its place, when it is on the disk.
-
-    Raises:
-        CheckpointWriteError: The disk refuses; what was at `target` is untouched.
+    `before` is called right before that, when the file is on the disk.
     """
     with refusals(target):
         sweep(target)

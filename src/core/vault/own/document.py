@@ -174,11 +174,8 @@ class _Encoder:
 def free_name(path: Path, names: Mapping[str, Any], counts: dict[str, int] | None = None) -> str:
     """The name of the array at `path`: its keys joined by slashes, told apart if need be.
 
-    Args:
-        path: The keys.
-        names: Names that others have.
-        counts: How many have each name, kept from call to call: many arrays of one path take no
-            longer than as many of their own.
+    `counts` is kept from call to call: many arrays of one path take no longer than as many of their
+    own.
 
     Example:
         >>> free_name(("weights", "fc.0.weight"), {})

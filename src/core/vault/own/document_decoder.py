@@ -46,15 +46,7 @@ def decode(
 ) -> Any:
     """Turn a JSON tree back into plain data; the inverse of `encode`.
 
-    Args:
-        tree: What `encode` made, read back from a file.
-        name: The file's name, for errors.
-        find: Gives the array, or what stands for it, that a reference names.
-        budget: What it may take; by default what the load may still take.
-
-    Raises:
-        CorruptCheckpointError: A tag is unknown or malformed.
-        LimitExceededError: It asks for more than allowed.
+    `find` gives the array, or what stands for it, that a reference names.
 
     Example:
         >>> decode({"$tuple": [2, 3]}, "document.json", find=print)

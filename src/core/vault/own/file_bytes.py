@@ -27,10 +27,7 @@ _OPEN: Final[weakref.WeakSet[FileBytes]] = weakref.WeakSet()
 class FileBytes:
     """A file that is open, by slices; threads and forked processes may share it.
 
-    Args:
-        descriptor: The file; it is closed when this object goes.
-        size: How long it was found to be.
-        name: For errors.
+    It is closed when this object goes; `size` is how long it was found to be.
 
     Example:
         >>> import tempfile
@@ -57,11 +54,7 @@ class FileBytes:
         return self.array(begin, end).tobytes()
 
     def array(self, begin: int, end: int) -> NDArray[np.uint8]:
-        """The bytes from `begin` to `end` as an array of their own.
-
-        Raises:
-            CorruptCheckpointError: The file ends before that by now.
-        """
+        """The bytes from `begin` to `end` as an array of their own."""
         array = np.empty(max(0, end - begin), np.uint8)
         self._fill(array.data, begin)
         return array
@@ -115,12 +108,9 @@ class FileBytes:
 
 
 def let_go(path: Path) -> bool:
-    """Close what this process has open of a file, or of the files in a folder.
+    """Close what this process has open of a file, or of the files in a folder; whether it had any.
 
     Whoever reads them has their bytes in memory from then on.
-
-    Returns:
-        Whether there was any.
     """
     files = set()
     for each in (path, *path.rglob("*")):

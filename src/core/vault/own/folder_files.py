@@ -33,11 +33,7 @@ def check_name(name: str) -> None:
 
 
 def file_of(folder: Path, name: str, most: int) -> FileBytes | bytes:
-    """The content of one file of at most `most` bytes; of a large one, each part when it is used.
-
-    Raises:
-        CheckpointError: It is not there, larger, no plain file, or a link that leads elsewhere.
-    """
+    """The content of one file of at most `most` bytes; a large one is read as it is used."""
     check_name(name)
     try:
         descriptor = opened(folder / name, follow=False)
@@ -70,11 +66,7 @@ def file_of(folder: Path, name: str, most: int) -> FileBytes | bytes:
 
 
 def save_at(folder: Path, manifest: str) -> tuple[int, ...]:
-    """What tells the save that lies in a folder from another one at its place.
-
-    Raises:
-        CheckpointNotFoundError: There is no such folder.
-    """
+    """What tells the save that lies in a folder from another one at its place."""
     try:
         facts = os.stat(os.path.join(folder, ""))  # of a file: no folder
     except (OSError, ValueError) as error:

@@ -184,11 +184,7 @@ def read_file(
 
 
 def read_document(file: Path, *, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """The plain data in a JSON file that lies beside checkpoints of ours, arrays inline.
-
-    Raises:
-        CheckpointError: It is not there, or no such file.
-    """
+    """The plain data in a JSON file that lies beside checkpoints of ours, arrays inline."""
     with one_load(limits):
         tree = parse_json(read_bytes(file, limits, most=limits.max_json_bytes), file.name, limits)
         return decode(tree, file.name, find=_refused)

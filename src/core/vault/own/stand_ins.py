@@ -29,8 +29,7 @@ Note = Callable[[str, str], None]
 class PlainStandIns:
     """Decoded data as data that our own format holds.
 
-    Args:
-        note: Told the place and the name of everything that is left out.
+    `note` is told the place and the name of everything that is left out.
     """
 
     def __init__(self, note: Note) -> None:

@@ -66,10 +66,7 @@ def merged_config(
 ) -> dict[str, Any]:
     """The algorithm's config with a policy's own settings on top.
 
-    Args:
-        base: The algorithm's config.
-        changes: What the policy has of its own.
-        by_key: The settings that are dicts merged by key, not replaced.
+    Settings in `by_key` are dicts merged by key, not replaced.
     """
     merged = {**base, **changes}
     for name in by_key:
@@ -154,16 +151,8 @@ def policy_record(
 ) -> PolicyRecord:
     """The record of one policy from its decoded state.
 
-    Args:
-        policy_id: Its name.
-        state: The decoded policy state.
-        decoding: Collects problems.
-        where: The file, for messages.
-        spec: A policy spec from elsewhere (formats 0 and 0.1), used where the state has none.
-        base_config: The algorithm's config, for settings the policy does not repeat.
-        algorithm: What the algorithm file says it is.
-        worker_filter: A filter object saved with the rollout worker.
-        ray_version: The release that wrote it.
+    `spec` comes from elsewhere (formats 0 and 0.1) and is used where the state has none;
+    `base_config` has the settings that the policy does not repeat.
     """
     fields = mapping_of(state)
     own_spec = _spec_fields(fields.get("policy_spec"))
@@ -231,12 +220,6 @@ def flat_policies(
 
     They save a vector of weights and a filter: no spaces, no config, not even which of the two it
     was. They act alike.
-
-    Args:
-        state: The trainer's state.
-        decoding: Collects problems.
-        where: The file, for messages.
-        **known: What is known from elsewhere, as for `policy_record`.
     """
     vector = state.get("weights")
     if not isinstance(vector, np.ndarray) or vector.ndim != 1 or not _is_array(vector):

@@ -31,15 +31,7 @@ def as_space(value: Any, decoding: Decoding, where: str) -> Space[Any] | None:
 
 
 def space_in(value: Any, depth: int = 0) -> Space[Any]:
-    """The space a decoded value describes.
-
-    Args:
-        value: Ray's dict, or an object that stands for a pickled space.
-        depth: How many spaces it lies in.
-
-    Raises:
-        RlconnectError: It describes none, or lies too deep.
-    """
+    """The space a decoded value describes."""
     if depth > _DEEPEST:
         raise LimitExceededError("a space nested too deep")
     if isinstance(value, dict):

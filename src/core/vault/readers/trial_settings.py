@@ -45,10 +45,7 @@ def trial_algorithm(
 ) -> tuple[str, str]:
     """The algorithm of a checkpoint whose files name none, and where that was read.
 
-    Args:
-        folder: Where the checkpoint's files lie.
-        config: The trial's settings.
-        weights: Names of a policy's weights; where they are of another family, they decide.
+    Where the names of weights are of another family, they decide.
     """
     by_weights = told_algorithm(weights)
     for name in (folder.name, folder.parent.name, folder.parent.parent.name):
@@ -73,12 +70,7 @@ def _named_first(name: str) -> str:
 
 
 def trial_settings(folder: Path, decoding: Decoding) -> dict[str, Any]:
-    """The settings in or above a checkpoint's folder; empty where there are none.
-
-    Args:
-        folder: Where the checkpoint's files lie.
-        decoding: Reads the files, and notes one that is damaged.
-    """
+    """The settings in or above a checkpoint's folder; empty where there are none."""
     for place in (folder, folder.parent):
         for name in (PICKLED_SETTINGS, PLAIN_SETTINGS):
             path = place / name

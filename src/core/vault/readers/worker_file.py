@@ -22,11 +22,7 @@ _EARLY: Final = "1.4 or older"
 
 
 def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
-    """The records of a `checkpoint-<n>` file.
-
-    Raises:
-        CorruptCheckpointError: It is a pickle, but not of a worker.
-    """
+    """The records of a `checkpoint-<n>` file."""
     if node.state_file is None:  # a worker node is made of that file
         raise CorruptCheckpointError(f"{node.path} has no file to read")
     place = decoding.place(node.state_file)

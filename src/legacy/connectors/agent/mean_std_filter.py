@@ -183,12 +183,7 @@ class ConcurrentMeanStdObservationFilterAgentConnector(MeanStdObservationFilterA
 def mean_std_connector(policy: Any, statistics: Any) -> MeanStdObservationFilterAgentConnector:
     """The connector of a filter that a rollout worker kept beside the policy.
 
-    Args:
-        policy: Whose observations the filter sees.
-        statistics: A `FilterRecord` of the vault.
-
-    Raises:
-        SpaceError: The statistics do not fit the policy's observation space.
+    `statistics` is a `FilterRecord` of the vault.
     """
     connector = MeanStdObservationFilterAgentConnector(
         ConnectorContext.from_policy(policy), statistics.demean, statistics.destd, statistics.clip

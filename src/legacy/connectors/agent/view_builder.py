@@ -54,11 +54,8 @@ class Slot:
 class ViewBuilder:
     """Builds the columns of a plan and keeps the histories they need.
 
-    Args:
-        plan: The views.
-        flatten_actions: Whether nested actions become one vector.
-        fill_missing: Use zeros where a record lacks a column that a view reads, instead of
-            refusing the record.
+    `fill_missing` takes zeros where a record lacks a column that a view reads, instead of refusing
+    the record.
     """
 
     def __init__(
@@ -133,9 +130,7 @@ class ViewBuilder:
     def build(self, rows: Rows, known_slots: list[Slot | None] | None = None) -> dict[str, Any]:
         """The columns of agents, a row each, none of them twice.
 
-        Args:
-            rows: What they bring.
-            known_slots: Their slots, where somebody looked already.
+        Where somebody looked already, `known_slots` are theirs.
         """
         slots_or_none = self.slots_of(rows.slots) if known_slots is None else known_slots
         first = (
