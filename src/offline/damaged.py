@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from ..core.errors import RlconnectError
+from ..core.errors import MissingExtraError, RlconnectError
 
 
 class DamagedDataWarning(UserWarning):
@@ -28,6 +30,16 @@ class Damage:
     def note(self, file: str, line: int | None, error: RlconnectError) -> None:
         """Remember one place and why it cannot be read."""
         self.found.append({"file": file, "line": line, "why": error.summary})
+
+    @contextmanager
+    def passing_over(self, file: str) -> Iterator[None]:
+        """Note what cannot be read in a block, and go on behind it; what is not installed stops."""
+        try:
+            yield
+        except MissingExtraError:
+            raise
+        except RlconnectError as error:
+            self.note(file, None, error)
 
     def warn(self) -> None:
         """Say how much was passed over."""

@@ -14,10 +14,9 @@ from ...core import nest
 from ...core.adapters import AdapterChain
 from ...core.errors import PieceError
 from ...core.types import Nest
-from ...legacy.batches.sample_batch import SampleBatch
 from ...offline.damaged import Damage
 from ...offline.dataset import Dataset
-from ...offline.episode_batches import batch_of_episode, facts_of_episodes
+from ...offline.episode_batches import ReaderOfEpisodes
 from ...offline.recordings import Recording, Recordings, episodes_of, recording_of
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..loading.natives import natives_of
@@ -66,7 +65,7 @@ def through(
     return Dataset(_SeenReader(data, _Watched(watching), policy_id or native.name))
 
 
-class _SeenReader:
+class _SeenReader(ReaderOfEpisodes):
     """Episodes of another dataset with other observations."""
 
     def __init__(self, data: Dataset, see: _See, policy: str = "") -> None:
@@ -84,15 +83,6 @@ class _SeenReader:
 
         for observations in self._see(recorded()):
             yield _with(waiting.popleft(), observations)
-
-    def batches(self, damage: Damage) -> Iterator[SampleBatch]:
-        """One batch an episode."""
-        for number, episode in enumerate(self.episodes(damage)):
-            yield batch_of_episode(episode, number)
-
-    def facts(self, damage: Damage) -> dict[str, Any]:
-        """Columns and counts."""
-        return facts_of_episodes(self.episodes(damage), None)
 
 
 @dataclass(frozen=True)

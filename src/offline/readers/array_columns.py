@@ -49,11 +49,8 @@ class ArrayColumn:
 def opened(place: Place) -> Iterator[dict[str, ArrayColumn]]:
     """The arrays of a file by name."""
     if place.suffix in hdf5.SUFFIXES:
-        try:
-            with hdf5.opened(place) as file:
-                yield _of_hdf5(file)
-        except hdf5.FOREIGN_ERRORS as error:
-            raise hdf5.as_damage(error, place.name) from None
+        with hdf5.stumbling(place.name), hdf5.opened(place) as file:
+            yield _of_hdf5(file)
         return
     try:
         with ExitStack() as streams:

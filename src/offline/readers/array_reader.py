@@ -19,12 +19,11 @@ from typing_extensions import Self
 from ...core import nest
 from ...core.data.budget import Budget, Limits, corrupt, one_load
 from ...core.data.damage import at
-from ...core.errors import MissingExtraError, RlconnectError
+from ...core.errors import RlconnectError
 from ...core.types import Array
-from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..damaged import Damage
-from ..episode_batches import batch_of_episode, facts_of_episodes
+from ..episode_batches import ReaderOfEpisodes
 from . import hdf5
 from .array_columns import ArrayColumn, opened
 from .places import Place
@@ -51,7 +50,7 @@ _ABOUT: Final = "metadata/"
 Names = Mapping[str, str]
 
 
-class ArrayReader:
+class ArrayReader(ReaderOfEpisodes):
     """Episodes cut from columns; a file is read on as they are asked for.
 
     `names` says what columns are called in the files, by the names we have for them.
@@ -83,23 +82,10 @@ class ArrayReader:
         """Each episode, called after its id, or after its number among all files."""
         number = 0
         for place in self.found:
-            try:
+            with damage.passing_over(place.name):
                 for episode in self._of_file(place, number, damage):
                     number += 1
                     yield episode
-            except MissingExtraError:
-                raise
-            except RlconnectError as error:
-                damage.note(place.name, None, error)
-
-    def batches(self, damage: Damage) -> Iterator[SampleBatch]:
-        """One batch an episode."""
-        for number, episode in enumerate(self.episodes(damage)):
-            yield batch_of_episode(episode, number)
-
-    def facts(self, damage: Damage) -> dict[str, Any]:
-        """Columns and counts."""
-        return facts_of_episodes(self.episodes(damage), None)
 
     def _of_file(self, place: Place, number: int, damage: Damage) -> Iterator[SingleAgentEpisode]:
         with one_load(self._limits) as budget, at(), opened(place) as columns:

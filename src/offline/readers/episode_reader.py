@@ -10,22 +10,20 @@ from typing_extensions import Self
 
 from ...core.data.budget import Budget, Limits, corrupt
 from ...core.vault.decode.msgpack_file import decode_msgpack
-from ...legacy.batches.multi_agent_batch import MultiAgentBatch
-from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.episodes.multi_agent import MultiAgentEpisode
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ...v2.recorded.episode_parquet import MAPPING
 from ..damaged import Damage
-from ..episode_batches import batch_of, facts_of_episodes
+from ..episode_batches import ReaderOfEpisodes
 from .episode_items import quick_state
 from .old_episodes import Episode
 from .places import Place
-from .tables import columns_of, read_rows, writer_of
+from .tables import read_rows, tables_among, writer_of
 
 _TUPLES_IN = ("observations", "actions")
 
 
-class EpisodeReader:
+class EpisodeReader(ReaderOfEpisodes):
     """Episodes by row of Parquet files.
 
     A runner whose buffer is never emptied writes an episode, or a piece of it, again and again:
@@ -41,8 +39,7 @@ class EpisodeReader:
     @classmethod
     def of(cls, found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Self | None:
         """A reader of these files, or None if the first that can be read has no episodes."""
-        tables = [place for place in found if place.suffix == ".parquet"]
-        names = next(filter(None, map(columns_of, tables)), ())
+        tables, names = tables_among(found)
         return cls(tables, limits) if "item" in names else None
 
     def episodes(self, damage: Damage) -> Iterator[Episode]:
@@ -55,15 +52,9 @@ class EpisodeReader:
                     seen.add(key)
                     yield episode
 
-    def batches(self, damage: Damage) -> Iterator[SampleBatch | MultiAgentBatch]:
-        """One batch an episode."""
-        for number, episode in enumerate(self.episodes(damage)):
-            yield batch_of(episode, number)
-
-    def facts(self, damage: Damage) -> dict[str, Any]:
-        """Columns and counts."""
-        writers = map(writer_of, self.found)
-        return facts_of_episodes(self.episodes(damage), next(filter(None, writers), None))
+    def written_by(self, damage: Damage) -> str | None:
+        """What the first file that tells says."""
+        return writer_of(self.found)
 
 
 def _episode_of(row: dict[str, Any], budget: Budget) -> Episode:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.data.budget import Budget, corrupt
 from ...core.data.damage import at
-from ...core.errors import CorruptCheckpointError, LimitExceededError
+from ...core.errors import LimitExceededError, RlconnectError
 from ...core.importing.torch_needed import extra_needed
 from ...core.types import Array
 from .places import Place
@@ -192,11 +192,17 @@ def read_attribute(group: Any, name: str) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
-FOREIGN_ERRORS: Final = (OSError, ValueError, KeyError, RuntimeError, TypeError, OverflowError)
+_FOREIGN_ERRORS: Final = (OSError, ValueError, KeyError, RuntimeError, TypeError, OverflowError)
 """What h5py raises over a file that is damaged."""
 
 
-def as_damage(error: Exception, name: str) -> CorruptCheckpointError:
-    """What the library stumbled over, as an error of ours."""
-    first = (str(error).splitlines() or [""])[0][:160]
-    return corrupt(f"{name} cannot be read as HDF5: {first}")
+@contextmanager
+def stumbling(name: str) -> Iterator[None]:
+    """Tell what the library stumbles over as an error of ours; those that are pass."""
+    try:
+        yield
+    except RlconnectError:
+        raise
+    except _FOREIGN_ERRORS as error:
+        first = (str(error).splitlines() or [""])[0][:160]
+        raise corrupt(f"{name} cannot be read as HDF5: {first}") from None

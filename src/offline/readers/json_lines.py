@@ -10,7 +10,8 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 from ...core.data.budget import Budget, Limits, corrupt, one_load
@@ -70,6 +71,23 @@ def read_lines(
         damage.note(place.name, number + 1, CheckpointError(f"it cannot be read on: {error}"))
     except LimitExceededError as error:
         damage.note(place.name, number, error)
+
+
+def text_among(found: Iterable[Place]) -> list[Place]:
+    """The files of JSON, by their names."""
+    return [place for place in found if place.suffix in (".json", ".jsonl", "")]
+
+
+def first_lines(
+    found: Iterable[Place],
+    limits: Limits,
+    make: Callable[[Any, Budget], _T],
+    wanted: Collection[bytes] | None = None,
+) -> Iterator[_T]:
+    """What `make` makes of the first line of each file that can be read; see `read_lines`."""
+    for place in found:
+        for _, made in islice(read_lines(place, limits, Damage(), make, wanted), 1):
+            yield made
 
 
 def _one_line(

@@ -19,12 +19,11 @@ from typing_extensions import Self
 from ...core import nest
 from ...core.data.budget import Budget, Limits, checked_int, corrupt, one_load
 from ...core.data.damage import at
-from ...core.errors import CheckpointError, MissingExtraError, RlconnectError
+from ...core.errors import CheckpointError
 from ...core.spaces.walk import AnySpace
-from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..damaged import Damage
-from ..episode_batches import batch_of_episode, facts_of_episodes
+from ..episode_batches import ReaderOfEpisodes
 from . import arrow_files, hdf5, jpeg
 from .json_lines import parsed
 from .minari_spaces import read_space
@@ -39,7 +38,7 @@ _NEEDED: Final = frozenset({"observations", "actions", "rewards", "terminations"
 _MOST_METADATA: Final = 1 << 24
 
 
-class MinariReader:
+class MinariReader(ReaderOfEpisodes):
     """Episodes by group or by folder.
 
     `metadata` are the files that tell of them, by the folder they lie in.
@@ -74,27 +73,15 @@ class MinariReader:
             else:
                 yield from self._in_hdf5(place, damage)
         for folder, places in sorted(parts.items(), key=lambda item: _number(item[0])):
-            try:
-                with one_load(self._limits) as budget, at():
-                    yield self._in_arrow(folder, places, budget)
-            except MissingExtraError:
-                raise
-            except RlconnectError as error:
-                damage.note(places[0].name, None, error)
+            with damage.passing_over(places[0].name), one_load(self._limits) as budget, at():
+                yield self._in_arrow(folder, places, budget)
 
-    def batches(self, damage: Damage) -> Iterator[SampleBatch]:
-        """One batch an episode."""
-        for number, episode in enumerate(self.episodes(damage)):
-            yield batch_of_episode(episode, number)
-
-    def facts(self, damage: Damage) -> dict[str, Any]:
-        """Columns and counts."""
+    def written_by(self, damage: Damage) -> str:
+        """Minari, with its version where the files tell."""
         with one_load(self._limits) as budget:
-            first = self.found[0]
-            told = self._told(_dataset_folder(first), budget, damage)
-        version = told.get("minari_version")
-        writer = f"minari {version}" if isinstance(version, str) else "minari"
-        return facts_of_episodes(self.episodes(damage), writer)
+            metadata = self._told(_dataset_folder(self.found[0]), budget, damage)
+        version = metadata.get("minari_version")
+        return f"minari {version}" if isinstance(version, str) else "minari"
 
     def _told(self, folder: str, budget: Budget, damage: Damage | None = None) -> dict[str, Any]:
         """What `metadata.json` of a folder says; nothing where there is none."""
@@ -115,34 +102,24 @@ class MinariReader:
         return [read_space(told.get(f"{kind}_space"), budget) for kind in ("observation", "action")]
 
     def _in_hdf5(self, place: Place, damage: Damage) -> Iterator[SingleAgentEpisode]:
-        number: str | None = None
-        try:
-            with hdf5.opened(place) as file:
-                with one_load(self._limits) as budget, at():
-                    told = self._told(_folder(place), budget)
-                    for kind in ("observation_space", "action_space"):
-                        told.setdefault(kind, hdf5.read_attribute(file, kind))
-                    spaces = self._spaces(told, budget)
-                    names = sorted((each for each in file if _NUMBER.search(each)), key=_number)
-                for number in names:
-                    try:
-                        with one_load(self._limits) as budget, at(number):
-                            made = _from_hdf5(file, number, spaces, budget)
-                    except hdf5.FOREIGN_ERRORS as error:
-                        told_error = (
-                            error
-                            if isinstance(error, RlconnectError)
-                            else hdf5.as_damage(error, number)
-                        )
-                        damage.note(place.name, None, told_error)
-                        continue
-                    yield made
-        except MissingExtraError:
-            raise
-        except RlconnectError as error:
-            damage.note(place.name, None, error)
-        except hdf5.FOREIGN_ERRORS as error:
-            damage.note(place.name, None, hdf5.as_damage(error, "it"))
+        with damage.passing_over(place.name), hdf5.stumbling("it"), hdf5.opened(place) as file:
+            with one_load(self._limits) as budget, at():
+                metadata = self._told(_folder(place), budget)
+                for kind in ("observation_space", "action_space"):
+                    metadata.setdefault(kind, hdf5.read_attribute(file, kind))
+                spaces = self._spaces(metadata, budget)
+                names = sorted((name for name in file if _NUMBER.search(name)), key=_number)
+            for name in names:
+                episode = None
+                with (
+                    damage.passing_over(place.name),
+                    hdf5.stumbling(name),
+                    one_load(self._limits) as budget,
+                    at(name),
+                ):
+                    episode = _from_hdf5(file, name, spaces, budget)
+                if episode is not None:
+                    yield episode
 
     def _in_arrow(self, folder: str, places: list[Place], budget: Budget) -> SingleAgentEpisode:
         own = self._told(folder, budget)

@@ -13,11 +13,11 @@ from ...legacy.batches.multi_agent_batch import MultiAgentBatch
 from ...legacy.batches.sample_batch import SampleBatch
 from ..damaged import Damage
 from ..recordings import PROBABILITIES, Recording, Recordings
-from .json_lines import read_lines
+from .json_lines import first_lines, read_lines, text_among
 from .old_batches import batch_of, is_batch
 from .old_episodes import Episode, EpisodeGatherer, recording_of_rows, recordings_of_rows
 from .places import Place
-from .tables import columns_of, read_rows, writer_of
+from .tables import read_rows, tables_among, writer_of
 
 _Batch = SampleBatch | MultiAgentBatch
 
@@ -45,17 +45,12 @@ class OldReader:
     @classmethod
     def of(cls, found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Self | None:
         """A reader of these files, or None if none of them has a batch in it."""
-        tables = [place for place in found if place.suffix == ".parquet"]
-        if "type" in next(filter(None, map(columns_of, tables)), ()):
+        tables, names = tables_among(found)
+        if "type" in names:
             return cls(tables, limits, True)
-        text = [each for each in found if each.suffix in (".json", ".jsonl", "")]
-        for place in text:
-            lines = read_lines(place, limits, Damage(), lambda line, _: is_batch(line), ())
-            for _, known in lines:
-                if known:
-                    return cls(text, limits)
-                break
-        return None
+        text = text_among(found)
+        firsts = first_lines(text, limits, lambda line, _: is_batch(line), ())
+        return cls(text, limits) if any(firsts) else None
 
     def lines(self, damage: Damage, *, only_watched: bool = False) -> Iterator[tuple[_Batch, bool]]:
         """Each batch, and whether its infos are those of the steps taken from its rows."""
@@ -92,8 +87,7 @@ class OldReader:
                 if "eps_id" in part:
                     ids.update(part["eps_id"].tolist())
         counts = {"rows": rows, "episodes": len(ids)}
-        is_table = self.format == "sample-batch-parquet"
-        writer = next(filter(None, map(writer_of, self.found)), None) if is_table else None
+        writer = writer_of(self.found) if self.format == "sample-batch-parquet" else None
         return {"written_by": writer, "columns": [*columns], "counts": counts}
 
 

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
 
 from typing_extensions import Self
 
 from ...core.data.budget import Limits
-from ...core.errors import RlconnectError
-from ...legacy.batches.multi_agent_batch import MultiAgentBatch
-from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.algorithms.episode_files import SUFFIX, read_episodes
 from ..damaged import Damage
-from ..episode_batches import batch_of, facts_of_episodes
+from ..episode_batches import ReaderOfEpisodes
 from .old_episodes import Episode
 from .places import Place
 
 
-class OwnReader:
+class OwnReader(ReaderOfEpisodes):
     """Episodes by file."""
 
     format = "episode-msgpack"
@@ -36,18 +31,11 @@ class OwnReader:
     def episodes(self, damage: Damage) -> Iterator[Episode]:
         """Each episode; a file is read as a whole."""
         for place in self.found:
-            try:
-                held = read_episodes(Path(place.path))
-            except RlconnectError as error:
-                damage.note(place.name, None, error)
-                continue
-            yield from (each.to_numpy() for each in held)
+            episodes: list[Episode] = []
+            with damage.passing_over(place.name):
+                episodes = read_episodes(place.path)
+            yield from (episode.to_numpy() for episode in episodes)
 
-    def batches(self, damage: Damage) -> Iterator[SampleBatch | MultiAgentBatch]:
-        """One batch an episode."""
-        for number, episode in enumerate(self.episodes(damage)):
-            yield batch_of(episode, number)
-
-    def facts(self, damage: Damage) -> dict[str, Any]:
-        """Columns and counts."""
-        return facts_of_episodes(self.episodes(damage), "rlconnect")
+    def written_by(self, damage: Damage) -> str:
+        """This library."""
+        return "rlconnect"

@@ -20,16 +20,15 @@ from ...core import nest
 from ...core.data.budget import Budget, Limits, corrupt, one_load
 from ...core.data.damage import at
 from ...core.errors import RlconnectError
-from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ...v2.recorded.columns import joined_columns
 from ..damaged import Damage
-from ..episode_batches import batch_of_episode, facts_of_episodes
-from .json_lines import read_lines
+from ..episode_batches import ReaderOfEpisodes
+from .json_lines import first_lines, read_lines, text_among
 from .old_batches import array_of
 from .packed import unpack
 from .places import Place
-from .tables import PickledCell, columns_of, read_blocks, read_rows, writer_of
+from .tables import PickledCell, read_blocks, read_rows, tables_among, writer_of
 
 _NEEDED: Final = frozenset({"obs", "actions", "rewards"})
 _IDS: Final = ("eps_id", "agent_id", "module_id")
@@ -49,7 +48,7 @@ class _Open:
     rows: list[_Row] = field(default_factory=list)
 
 
-class RowReader:
+class RowReader(ReaderOfEpisodes):
     """Episodes put together from rows.
 
     `names` says what columns are called in the files, by the names we have for them.
@@ -72,16 +71,12 @@ class RowReader:
     def of(cls, found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Self | None:
         """A reader of these files, or None if the first that can be read has no steps."""
         needed = {columns.get(name, name) for name in _NEEDED}
-        tables = [place for place in found if place.suffix == ".parquet"]
-        if needed <= set(next(filter(None, map(columns_of, tables)), ())):
+        tables, names = tables_among(found)
+        if needed <= set(names):
             return cls(tables, limits, True, columns)
-        text = [place for place in found if place.suffix in (".json", ".jsonl", "")]
-        for place in text:
-            for _, keys in read_lines(place, limits, Damage(), lambda line, _: set(line)):
-                if needed <= keys:
-                    return cls(text, limits, False, columns)
-                break
-        return None
+        text = text_among(found)
+        firsts = first_lines(text, limits, lambda line, _: needed <= set(line))
+        return cls(text, limits, False, columns) if any(firsts) else None
 
     def _row(self, record: dict[str, Any], budget: Budget) -> _Row:
         return _row_of({self._ours.get(name, name): own for name, own in record.items()}, budget)
@@ -177,15 +172,9 @@ class RowReader:
         for key, opened in held.items():
             yield from _given_once(key, opened.rows, given, damage)
 
-    def batches(self, damage: Damage) -> Iterator[SampleBatch]:
-        """One batch an episode."""
-        for number, episode in enumerate(self.episodes(damage)):
-            yield batch_of_episode(episode, number)
-
-    def facts(self, damage: Damage) -> dict[str, Any]:
-        """Columns and counts."""
-        writers = map(writer_of, self.found) if self.format == "row-parquet" else iter(())
-        return facts_of_episodes(self.episodes(damage), next(filter(None, writers), None))
+    def written_by(self, damage: Damage) -> str | None:
+        """What the first table that tells says."""
+        return writer_of(self.found) if self.format == "row-parquet" else None
 
 
 def _row_of(record: dict[str, Any], budget: Budget) -> _Row:

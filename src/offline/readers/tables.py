@@ -7,8 +7,8 @@ fields: arrays as flat lists, anything else as a pickle for each row.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.data.budget import Budget, Limits, checked_shape, corrupt, one_load
 from ...core.data.damage import at
-from ...core.errors import CheckpointError, LimitExceededError, MissingExtraError, RlconnectError
+from ...core.errors import CheckpointError, LimitExceededError, RlconnectError
 from ...core.importing.torch_needed import extra_needed
 from ..damaged import Damage
 from .packed import unpickle
@@ -49,22 +49,23 @@ def _opened(place: Place) -> Iterator[Any]:
         yield table
 
 
-def columns_of(place: Place) -> tuple[str, ...]:
-    """The names of a file's columns; none where it cannot be read."""
-    try:
-        with _opened(place) as table:
-            return tuple(table.schema_arrow.names)
-    except (ValueError, OSError):
-        return ()
+def tables_among(found: Iterable[Place]) -> tuple[list[Place], list[str]]:
+    """The Parquet files, and the columns of the first that can be read."""
+    tables = [place for place in found if place.suffix == ".parquet"]
+    return tables, _first_told(tables, lambda table: list(table.schema_arrow.names)) or []
 
 
-def writer_of(place: Place) -> str | None:
-    """What the file says it was written by."""
-    try:
-        with _opened(place) as table:
-            return table.metadata.created_by or None
-    except (ValueError, OSError):
-        return None
+def writer_of(tables: Iterable[Place]) -> str | None:
+    """What wrote some files, by the first that tells."""
+    return _first_told(tables, lambda table: table.metadata.created_by)
+
+
+def _first_told(tables: Iterable[Place], tell: Callable[[Any], _T]) -> _T | None:
+    for place in tables:
+        with suppress(ValueError, OSError), _opened(place) as table:
+            if answer := tell(table):
+                return answer
+    return None
 
 
 def read_rows(
@@ -81,37 +82,43 @@ def read_rows(
     `as_lists` gives it plain lists and numbers in place of arrays.
     """
     number = 0
-    try:
-        with _opened(place) as table:
-            step = 1 if as_lists else _ROWS_AT_ONCE
-            step = _rows_at_once(place, table.metadata, limits, step)
-            for part in table.iter_batches(batch_size=step):
-                if as_lists:
-                    rows = part.to_pylist()
-                else:
-                    with one_load(limits), at():
-                        cells = [
-                            list(_column(part.schema.field(i), part.column(i)))
-                            for i in range(part.num_columns)
-                        ]
-                    rows = [
-                        dict(zip(part.schema.names, row, strict=True))
-                        for row in zip(*cells, strict=True)
-                    ]
-                for row in rows:
-                    number += 1
-                    try:
-                        made = _one_row(row, part.nbytes // len(rows), limits, make)
-                    except RlconnectError as error:
-                        damage.note(place.name, number, error)
-                        continue
-                    yield number, made
-    except MissingExtraError:
-        raise
-    except RlconnectError as error:
-        damage.note(place.name, None, error)
-    except (ValueError, OSError, NotImplementedError) as error:  # what pyarrow raises
-        damage.note(place.name, None, _unreadable(error))
+
+    def rows_of(part: Any) -> tuple[list[dict[str, Any]], int]:
+        if as_lists:
+            return part.to_pylist(), part.nbytes
+        with one_load(limits), at():
+            cells = [
+                list(_column(part.schema.field(i), part.column(i))) for i in range(part.num_columns)
+            ]
+        names = part.schema.names
+        return [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)], part.nbytes
+
+    for rows, size in _parts(place, limits, damage, 1 if as_lists else _ROWS_AT_ONCE, rows_of):
+        for row in rows:
+            number += 1
+            try:
+                made = _one_row(row, size // len(rows), limits, make)
+            except RlconnectError as error:
+                damage.note(place.name, number, error)
+                continue
+            yield number, made
+
+
+def _parts(
+    place: Place, limits: Limits, damage: Damage, rows: int, make: Callable[[Any], _T]
+) -> Iterator[_T]:
+    """What `make` makes of so many rows at a time; a file that cannot be read on is noted."""
+    with damage.passing_over(place.name):
+        try:
+            with _opened(place) as table:
+                rows = _rows_at_once(place, table.metadata, limits, rows)
+                for part in table.iter_batches(batch_size=rows):
+                    yield make(part)
+        except RlconnectError:
+            raise
+        except (ValueError, OSError, NotImplementedError) as error:  # what pyarrow raises
+            first = (str(error).splitlines() or [""])[0][:160]
+            raise CheckpointError(f"it cannot be read as Parquet: {first}") from None
 
 
 def _rows_at_once(place: Place, metadata: Any, limits: Limits, rows: int) -> int:
@@ -138,28 +145,15 @@ def read_blocks(
     place: Place, limits: Limits, damage: Damage, rows: int
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The columns of so many rows at a time, with how many rows they have."""
-    try:
-        with _opened(place) as table:
-            rows = _rows_at_once(place, table.metadata, limits, rows)
-            for part in table.iter_batches(batch_size=rows):
-                with one_load(limits), at():
-                    columns = {
-                        name: _column(part.schema.field(i), part.column(i))
-                        for i, name in enumerate(part.schema.names)
-                    }
-                yield part.num_rows, columns
-    except MissingExtraError:
-        raise
-    except RlconnectError as error:
-        damage.note(place.name, None, error)
-    except (ValueError, OSError, NotImplementedError) as error:
-        damage.note(place.name, None, _unreadable(error))
 
+    def columns_of(part: Any) -> tuple[int, dict[str, Any]]:
+        with one_load(limits), at():
+            return part.num_rows, {
+                name: _column(part.schema.field(i), part.column(i))
+                for i, name in enumerate(part.schema.names)
+            }
 
-def _unreadable(error: Exception) -> CheckpointError:
-    """What pyarrow stumbled over, as an error of ours."""
-    first = (str(error).splitlines() or [""])[0][:160]
-    return CheckpointError(f"it cannot be read as Parquet: {first}")
+    yield from _parts(place, limits, damage, rows, columns_of)
 
 
 def _column(field: Any, column: Any) -> Any:
