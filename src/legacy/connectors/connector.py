@@ -7,7 +7,9 @@ Subclass `AgentConnector` or `ActionConnector` and override `transform`; give th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from typing_extensions import Self
 
 from ...core.errors import PieceError
 from .context import ConnectorContext
@@ -16,6 +18,8 @@ from .types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutput
 
 if TYPE_CHECKING:
     from ...core.step.part import Contribution
+
+_ROOM: Final = __name__.rpartition(".")[0]
 
 
 class Connector:
@@ -101,6 +105,13 @@ class Connector:
         """Another name of `to_state`."""
         return self.to_state()
 
+    def lacks(self, space: str) -> PieceError:
+        """The error for a context without one of its spaces: "observation" or "action"."""
+        return PieceError(
+            f"{type(self).__name__} does not know the {space} space.",
+            hint=f"give the context an {space}_space.",
+        )
+
     @staticmethod
     def from_state(ctx: ConnectorContext, params: Any) -> Connector:
         """The connector that `to_state` described, in another context."""
@@ -108,6 +119,23 @@ class Connector:
             "this connector cannot be restored: it has no from_state().",
             hint="give its class a static from_state(ctx, params).",
         )
+
+
+class FromContext(Connector):
+    """A connector that holds nothing to save: its context says all.
+
+    A subclass of the user's is saved as the library's class it derives from, as in RLlib.
+    """
+
+    def to_state(self) -> tuple[str, Any]:
+        """Its name in the library."""
+        kinds = type(self).__mro__
+        return next(each.__name__ for each in kinds if each.__module__.startswith(_ROOM)), None
+
+    @classmethod
+    def from_state(cls, ctx: ConnectorContext, params: Any) -> Self:
+        """A connector in the context `ctx`."""
+        return cls(ctx)
 
 
 class AgentConnector(Connector):

@@ -115,11 +115,7 @@ class Acting:
         **kwargs: Any,
     ) -> tuple[Any, list[Array], dict[str, Any]]:
         """Actions, next states and fetches for a batch of preprocessed observations."""
-        columns: dict[str, Any] = {"obs": self._batched(obs_batch)}
-        if prev_action_batch is not None:
-            columns["prev_actions"] = nest.map_structure(np.asarray, prev_action_batch)
-        if prev_reward_batch is not None:
-            columns["prev_rewards"] = np.asarray(prev_reward_batch)
+        columns = self._columns(obs_batch, prev_action_batch, prev_reward_batch)
         for index, part in enumerate(state_batches or ()):
             columns[f"state_in_{index}"] = part
         return self.compute_actions_from_input_dict(columns, explore, timestep)
@@ -183,11 +179,7 @@ class Acting:
                 are brought there first, if the config normalises actions.
             in_training: Ignored; for RLlib's signature.
         """
-        columns: dict[str, Any] = {"obs": self._batched(obs_batch)}
-        if prev_action_batch is not None:
-            columns["prev_actions"] = nest.map_structure(np.asarray, prev_action_batch)
-        if prev_reward_batch is not None:
-            columns["prev_rewards"] = np.asarray(prev_reward_batch)
+        columns = self._columns(obs_batch, prev_action_batch, prev_reward_batch)
         state = [np.asarray(part) for part in state_batches or ()]
         network, outputs = self._forward(columns, state)
         if not actions_normalized and self.config.get("normalize_actions", True):
@@ -228,7 +220,9 @@ class Acting:
             if is_array and obs.shape[1:] != self._row_shape:
                 raise odd_shape(self, obs)
             network = self.networks.for_rows(len(obs) if is_array and obs.ndim else rows_of(obs))
-            lens = self._seq_lens(columns, state) if state else None
+            lens = columns.get("seq_lens") if state else None
+            if state:
+                lens = np.ones(len(state[0]), np.int32) if lens is None else np.asarray(lens)
             return network, network.run(columns, state, lens)
         except (IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
             better = column_refusal(self, columns, error)
@@ -236,9 +230,13 @@ class Acting:
                 raise
             raise better from error
 
-    def _seq_lens(self, columns: Mapping[str, Any], state: Sequence[Any]) -> Any:
-        lens = columns.get("seq_lens")
-        return np.ones(len(state[0]), np.int32) if lens is None else np.asarray(lens)
+    def _columns(self, obs: Any, prev_actions: Any, prev_rewards: Any) -> dict[str, Any]:
+        columns: dict[str, Any] = {"obs": self._batched(obs)}
+        if prev_actions is not None:
+            columns["prev_actions"] = nest.map_structure(np.asarray, prev_actions)
+        if prev_rewards is not None:
+            columns["prev_rewards"] = np.asarray(prev_rewards)
+        return columns
 
     def _batched(self, obs: Any) -> Any:
         """A batch of observations as arrays; a list of them is stacked."""

@@ -50,10 +50,7 @@ class AdaptActionsConnector(FormulaActionConnector):
         super().bind(ctx)
         space = ctx.action_space
         if space is None:
-            raise PieceError(
-                f"{type(self).__name__} does not know the action space.",
-                hint="give the context an action_space.",
-            )
+            raise self.lacks("action")
         self._bound = AdapterChain(action=self.chain.action).bind(space, space)
 
     @property

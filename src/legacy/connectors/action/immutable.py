@@ -10,12 +10,12 @@ import numpy as np
 from ....core import nest
 from ....core.step.part import NOTHING, Contribution
 from ....core.types import Nest
-from ..context import ConnectorContext
+from ..connector import FromContext
 from ..types import PolicyOutputType
 from .formula import FormulaActionConnector
 
 
-class ImmutableActionsConnector(FormulaActionConnector):
+class ImmutableActionsConnector(FromContext, FormulaActionConnector):
     """Make actions, states and fetches read-only, so that no environment can change them.
 
     The arrays handed out are read-only views; numbers cannot be changed anyway.
@@ -35,15 +35,6 @@ class ImmutableActionsConnector(FormulaActionConnector):
     def part(self) -> Contribution:
         """Nothing: a plan hands out arrays of its own."""
         return NOTHING
-
-    def to_state(self) -> tuple[str, Any]:
-        """Its name; there is nothing else to save."""
-        return "ImmutableActionsConnector", None
-
-    @staticmethod
-    def from_state(ctx: ConnectorContext, params: Any) -> ImmutableActionsConnector:
-        """A connector in the context `ctx`."""
-        return ImmutableActionsConnector(ctx)
 
 
 def make_action_immutable(obj: Any) -> Any:

@@ -10,14 +10,14 @@ from ....core import nest
 from ....core.rllib_utils.frameworks import convert_to_numpy
 from ....core.step.part import NOTHING, Contribution
 from ....core.types import Nest
-from ..context import ConnectorContext
+from ..connector import FromContext
 from ..types import PolicyOutputType
 from .formula import FormulaActionConnector
 
 _KEPT = (np.ndarray, np.generic, bool, int, float, complex, str, bytes)
 
 
-class ConvertToNumpyConnector(FormulaActionConnector):
+class ConvertToNumpyConnector(FromContext, FormulaActionConnector):
     """Turn tensors among the actions and states into numpy arrays; fetches stay as they are.
 
     Example:
@@ -38,15 +38,6 @@ class ConvertToNumpyConnector(FormulaActionConnector):
     def part(self) -> Contribution:
         """Nothing: a plan gives arrays for arrays."""
         return NOTHING
-
-    def to_state(self) -> tuple[str, Any]:
-        """Its name; there is nothing else to save."""
-        return "ConvertToNumpyConnector", None
-
-    @staticmethod
-    def from_state(ctx: ConnectorContext, params: Any) -> ConvertToNumpyConnector:
-        """A connector in the context `ctx`."""
-        return ConvertToNumpyConnector(ctx)
 
 
 def as_numpy(values: Nest) -> Nest:

@@ -11,14 +11,13 @@ from ....core.errors import PieceError
 from ....core.step.part import NOTHING, Contribution
 from ...batches.sample_batch import SampleBatch
 from ...batches.step_rows import zero_of
-from ..connector import AgentConnector
-from ..context import ConnectorContext
+from ..connector import AgentConnector, FromContext
 from ..types import AgentConnectorDataType, AgentConnectorsOutput
 
 _KEPT: Final = ("actions", "infos", "seq_lens")
 
 
-class FlattenDataAgentConnector(AgentConnector):
+class FlattenDataAgentConnector(FromContext, AgentConnector):
     """Put the leaves of every column of the policy's batch into one array.
 
     A column without nesting gains a leading axis of one; equal leaves are stacked along it, and
@@ -55,15 +54,6 @@ class FlattenDataAgentConnector(AgentConnector):
         """Nothing, where observations are one array: a plan's have their leading axis."""
         space = self.ctx.observation_space
         return NOTHING if space is not None and nest.is_leaf(zero_of(space)) else None
-
-    def to_state(self) -> tuple[str, Any]:
-        """Its name; there is nothing else to save."""
-        return "FlattenDataAgentConnector", None
-
-    @staticmethod
-    def from_state(ctx: ConnectorContext, params: Any) -> FlattenDataAgentConnector:
-        """A connector in the context `ctx`."""
-        return FlattenDataAgentConnector(ctx)
 
 
 def _is_kept(name: str) -> bool:

@@ -67,10 +67,7 @@ class MeanStdObservationFilterAgentConnector(SyncedFilterAgentConnector):
         super().bind(ctx)
         space = ctx.observation_space
         if space is None:
-            raise PieceError(
-                f"{type(self).__name__} does not know the observation space.",
-                hint="give the context an observation_space.",
-            )
+            raise self.lacks("observation")
         self.filter = self._filter_class(filter_shape(space), *self._settings)
 
     def transform_all(self, rows: Rows) -> None:

@@ -6,9 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ....core.errors import PieceError, SpaceError
+from ....core.errors import SpaceError
 from ....core.step.part import NOTHING, Contribution, Part
 from ...observations.preprocessors import NoPreprocessor, get_preprocessor_for_space
+from ..connector import FromContext
 from ..context import ConnectorContext
 from ..rows import Rows
 from .columns import ColumnsAgentConnector
@@ -16,7 +17,7 @@ from .columns import ColumnsAgentConnector
 _COLUMNS: Final = ("obs", "new_obs")
 
 
-class ObsPreprocessorConnector(ColumnsAgentConnector):
+class ObsPreprocessorConnector(FromContext, ColumnsAgentConnector):
     """Preprocess "obs" and "new_obs" by the preprocessor of the raw observation space.
 
     Example:
@@ -37,10 +38,7 @@ class ObsPreprocessorConnector(ColumnsAgentConnector):
         super().bind(ctx)
         space = ctx.raw_observation_space
         if space is None:
-            raise PieceError(
-                "ObsPreprocessorConnector does not know the observation space.",
-                hint="give the context an observation_space.",
-            )
+            raise self.lacks("observation")
         self.preprocessor = get_preprocessor_for_space(space, ctx.setting("model"))
         self._is_identity = isinstance(self.preprocessor, NoPreprocessor)
 
@@ -99,15 +97,6 @@ class ObsPreprocessorConnector(ColumnsAgentConnector):
         if plan is None or plan.holds_lists:
             return Contribution(missing=(f"{name} ({type(self.preprocessor).__name__})",))
         return Contribution(obs=(Part(name, plan.transform_batch),))
-
-    def to_state(self) -> tuple[str, Any]:
-        """Its name; the preprocessor comes from the context."""
-        return "ObsPreprocessorConnector", None
-
-    @staticmethod
-    def from_state(ctx: ConnectorContext, params: Any) -> ObsPreprocessorConnector:
-        """A connector for the observation space of `ctx`."""
-        return ObsPreprocessorConnector(ctx)
 
 
 def _shape_of(rows: Rows, name: str) -> tuple[int, ...] | None:

@@ -148,10 +148,7 @@ class StateBufferConnector(ColumnsAgentConnector):
     def _first_columns(self) -> dict[str, Any]:
         """What stands for an answer before there is one."""
         if "actions" not in self._start:
-            raise PieceError(
-                "StateBufferConnector does not know the action space.",
-                hint="give the context an action_space.",
-            )
+            raise self.lacks("action")
         return self._start
 
 

@@ -16,6 +16,7 @@ from ....core.types import Array
 from ...batches.sample_batch import SampleBatch
 from ...batches.step_rows import joined_batches
 from ...views.views import ViewPlan
+from ..connector import FromContext
 from ..context import ConnectorContext
 from ..rows import Rows
 from ..types import AgentConnectorsOutput
@@ -50,7 +51,7 @@ class KeptHistory:
         return self._builder.buffers_of(self._slot)
 
 
-class ViewRequirementAgentConnector(ColumnsAgentConnector):
+class ViewRequirementAgentConnector(FromContext, ColumnsAgentConnector):
     """Turn the record of each agent into the batch of one row that the policy acts on.
 
     What an agent saw and did is kept per environment and agent, as far back as some view looks.
@@ -153,15 +154,6 @@ class ViewRequirementAgentConnector(ColumnsAgentConnector):
             starts[view.column] = None if view.column == "obs" else nest.taken(view.initial, 0)
         columns = tuple(Column(name, depth, starts[name]) for name, depth in depths.items())
         return Contribution(columns=columns, looks=tuple(looks), missing=tuple(missing))
-
-    def to_state(self) -> tuple[str, Any]:
-        """Its name; views come from the context, and histories do not outlive a process."""
-        return "ViewRequirementAgentConnector", None
-
-    @staticmethod
-    def from_state(ctx: ConnectorContext, params: Any) -> ViewRequirementAgentConnector:
-        """A connector for the views of `ctx`."""
-        return ViewRequirementAgentConnector(ctx)
 
     def _check(self, data: Any) -> None:
         """Refuse what holds no observation."""
