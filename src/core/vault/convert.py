@@ -134,16 +134,14 @@ def _write_players(source: Path, folder: Path, policies: Iterable[str] | None) -
         )
     folder.mkdir()
     _copy(source, ACTOR_FILE, folder)
-    results = [_write(part_of(source, name), folder / name, None) for name in players]
-    notes = [
-        replace(note, where=f"{name}/{note.where}")
-        for name, each in zip(players, results, strict=True)
-        for note in each.not_kept
-    ]
-    names = [
-        f"{name}/{each}" for name, one in zip(players, results, strict=True) for each in one.names
-    ]
-    arrays = sum(each.arrays for each in results)
+    names: list[str] = []
+    notes: list[Problem] = []
+    arrays = 0
+    for player in players:
+        written = _write(part_of(source, player), folder / player, None)
+        names += [f"{player}/{name}" for name in written.names]
+        notes += [replace(note, where=f"{player}/{note.where}") for note in written.not_kept]
+        arrays += written.arrays
     return Conversion("", "", "actor", tuple(names), arrays, 0, tuple(notes))
 
 
@@ -256,8 +254,7 @@ def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
         place = folder / node.path.relative_to(source)
         place.mkdir(parents=True, exist_ok=True)
         if node.role == "own":
-            for name in (OWN_MANIFEST, *read_folder(node.path).files):
-                _copy(node.path, name, place, DEFAULT_LIMITS.max_file_bytes)
+            _copy_own(node.path, place)
             continue
         names = {}
         parts = ((STATE_KEY, node.state_file), (CLASS_KEY, node.class_file))
@@ -276,9 +273,14 @@ def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
                 _copy(node.path, name, place)
         if (node.path / SOURCE).is_dir():
             (place / SOURCE).mkdir()
-            for name in (OWN_MANIFEST, *read_folder(node.path / SOURCE).files):
-                _copy(node.path / SOURCE, name, place / SOURCE, DEFAULT_LIMITS.max_file_bytes)
+            _copy_own(node.path / SOURCE, place / SOURCE)
     return count
+
+
+def _copy_own(source: Path, folder: Path) -> None:
+    """Copy a checkpoint that is in our own format already."""
+    for name in (OWN_MANIFEST, *read_folder(source).files):
+        _copy(source, name, folder, DEFAULT_LIMITS.max_file_bytes)
 
 
 def _write_file(decoding: Decoding, file: Path, place: Path, notes: _Notes) -> int:
@@ -296,7 +298,7 @@ def _write_file(decoding: Decoding, file: Path, place: Path, notes: _Notes) -> i
     expected = again.plain(live_stand_ins(plain))
     if encode({"value": back}) != encode({"value": expected}):
         raise CheckpointWriteError(f"the copy of {where} differs from it; nothing was written")
-    return _arrays_in(plain)
+    return sum(1 for _ in _arrays(plain))
 
 
 def _compare(source: Checkpoint, copy: Checkpoint) -> int:
@@ -320,10 +322,6 @@ def _arrays(value: Any, place: str = "") -> Iterator[tuple[str, np.ndarray[Any, 
             yield from _arrays(part, f"{place}/{index}")
     elif isinstance(value, np.ndarray):
         yield place, value
-
-
-def _arrays_in(value: Any) -> int:
-    return sum(1 for _ in _arrays(value))
 
 
 def _is_same(one: np.ndarray[Any, Any], other: Any) -> bool:

@@ -18,7 +18,6 @@ from ...core.vault.files.number_files import read_header
 from . import hdf5
 from .places import Place
 
-_ZIP_ERRORS: Final = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 _MOST_COLUMNS: Final = 1_000
 
 
@@ -56,7 +55,7 @@ def opened(place: Place) -> Iterator[dict[str, ArrayColumn]]:
         with ExitStack() as streams:
             archive = streams.enter_context(zipfile.ZipFile(place.path))
             yield _of_archive(archive, streams)
-    except _ZIP_ERRORS as error:
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError) as error:
         raise corrupt(f"{place.name} cannot be unpacked ({str(error)[:200]})") from None
 
 

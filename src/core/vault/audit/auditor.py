@@ -27,11 +27,11 @@ from ..decode.standins import GlobalRef, PersistentRef
 from ..decode.torch_file import MAX_MEMBERS
 from ..decode.walk import children
 from ..files.json_text import check_text
+from ..files.number_files import ZIP_ERRORS
 from ..files.reading import read_bytes, read_head
 from ..records.records import CallRecord, Problem
 from .calls import calls_of
 from .wrappings import (
-    DAMAGED_ARCHIVE,
     HEAD,
     bytes_in_text,
     kind_of_bytes,
@@ -128,7 +128,7 @@ class Auditor:
                     inside = f"{place} > {member.filename[:200]}"
                     try:
                         content = self._member(archive, member, data)
-                    except (*DAMAGED, *DAMAGED_ARCHIVE) as error:
+                    except (*DAMAGED, *ZIP_ERRORS) as error:
                         self.miss(inside, CorruptCheckpointError(str(error)[:200]))
                         continue
                     kind = kind_of_bytes(bytes(content[:HEAD]), member.filename)
@@ -136,7 +136,7 @@ class Auditor:
                         self.content(content, inside, kind, depth + 1)
         except CheckpointError:
             raise
-        except (*DAMAGED, *DAMAGED_ARCHIVE) as error:
+        except (*DAMAGED, *ZIP_ERRORS) as error:
             why = str(error)[:200]
             raise CorruptCheckpointError(f"the archive cannot be read ({why})") from None
 

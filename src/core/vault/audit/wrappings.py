@@ -6,14 +6,11 @@ import base64
 import os
 import re
 import struct
-import zipfile
-import zlib
 from typing import Final
 
 from ..file_names import WORKER_FILE
 
 HEAD: Final = 512
-DAMAGED_ARCHIVE: Final = (zipfile.BadZipFile, zlib.error, RuntimeError, OSError)
 _PICKLES: Final = (".pkl", ".pickle", ".pt", ".pth", ".ckpt", ".joblib")
 _MSGPACK: Final = (".msgpack", ".msgpck", ".mpk")
 _NAME: Final = rb"[A-Za-z_][\w.]{0,200}\r?\n"

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ...errors import CheckpointError, CorruptCheckpointError, LimitExceededError
-from .pickle_machine import PickleMachine
+from .pickle_machine import DAMAGED, PickleMachine
 from .standins import GlobalRef, shown
 from .storages import Storage, storage_dtype
 
@@ -70,19 +70,7 @@ def _decode_zip(data: bytes, machine_for: MachineMaker) -> Any:
             return _decode_archive(archive, machine)
     except CheckpointError:
         raise
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        struct.error,
-        RuntimeError,
-        LookupError,
-        ValueError,
-        TypeError,
-        OSError,
-        EOFError,
-        OverflowError,
-        NotImplementedError,
-    ) as error:
+    except (*DAMAGED, zipfile.BadZipFile, zlib.error, OSError, RuntimeError) as error:
         raise CorruptCheckpointError(
             f"the torch archive cannot be read ({str(error)[:200]})",
             hint="the file is cut or damaged; take another copy or an earlier checkpoint.",

@@ -6,7 +6,6 @@ import os
 import tarfile
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -15,17 +14,10 @@ from typing import IO, Final, TypeAlias
 from ...data.file_names import names_trouble
 from ...errors import CheckpointError, CorruptCheckpointError, LimitExceededError
 from ..decode.load_limits import Limits
+from .number_files import ZIP_ERRORS
 
 _CHUNK: Final = 1 << 20
 _MOST_RATIO: Final = 1000
-_DAMAGED: Final = (
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    zlib.error,
-    OSError,
-    RuntimeError,
-    ValueError,
-)
 _Member: TypeAlias = tuple[str, IO[bytes]]
 
 
@@ -45,7 +37,7 @@ def unpacked(path: str | os.PathLike[str], limits: Limits) -> Iterator[Path]:
                     _unpack(_tarred(tar), Path(path), folder, limits)
         except CheckpointError:
             raise
-        except (*_DAMAGED, NotImplementedError, EOFError) as error:
+        except (*ZIP_ERRORS, tarfile.TarError, ValueError) as error:
             raise CorruptCheckpointError(
                 f"{name} cannot be unpacked ({str(error)[:200]})",
                 hint="fetch the archive again.",

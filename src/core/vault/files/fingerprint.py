@@ -24,12 +24,12 @@ def fingerprint_of(path: str | os.PathLike[str]) -> str:
     target = Path(path)
     try:
         if target.is_file():
-            return _of_file(target)
+            return digest_of(target)
+        files = [Path(place, name) for place, _, names in os.walk(target) for name in names]
         lines = [
-            f"{_of_file(Path(place, name))}  ./{Path(place, name).relative_to(target).as_posix()}\n"
-            for place, _, names in os.walk(target)
-            for name in names
-            if stat.S_ISREG(os.lstat(Path(place, name)).st_mode)
+            f"{digest_of(file)}  ./{file.relative_to(target).as_posix()}\n"
+            for file in files
+            if stat.S_ISREG(os.lstat(file).st_mode)
         ]
     except OSError:
         return ""
@@ -37,7 +37,8 @@ def fingerprint_of(path: str | os.PathLike[str]) -> str:
     return hashlib.sha256(b"".join(map(os.fsencode, lines))).hexdigest() if lines else ""
 
 
-def _of_file(file: Path) -> str:
+def digest_of(file: Path) -> str:
+    """The SHA-256 of one file."""
     digest = hashlib.sha256()
     with open(os.open(file, READ_FLAGS), "rb", buffering=0) as opened:
         while block := opened.read(_BLOCK):

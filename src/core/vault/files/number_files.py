@@ -17,6 +17,9 @@ from ...types import Array
 from ..decode.load_limits import DEFAULT_LIMITS
 from .reading import read_bytes
 
+ZIP_ERRORS: Final = (zipfile.BadZipFile, zlib.error, RuntimeError, OSError, EOFError)
+"""What Python's reader of archives stumbles over; what it does not know is a RuntimeError."""
+
 _HEADERS: Final[dict[tuple[int, int], Callable[[IO[bytes]], Any]]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -39,7 +42,7 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
                 bytes_left -= info.file_size
                 name = info.filename.removesuffix(".npy")
                 arrays[name] = _array(archive.read(info), f"{file.name}/{info.filename}")
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError) as error:
+    except ZIP_ERRORS as error:
         raise _no_arrays(file.name, str(error)) from None
     return arrays
 

@@ -6,7 +6,6 @@ save replaces an older one, `own_format` the reader.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from safetensors.numpy import save_file as save_arrays
 from ...errors import CheckpointError, CheckpointWriteError
 from ...types import Array
 from ...version import __version__
+from ..files.fingerprint import digest_of
 from ..files.json_text import Json, format_json, parse_json
 from ..files.reading import read_head
 from .atomic import make_parents, replaced_file, replaced_folder
@@ -34,7 +34,6 @@ from .manifest import (
 from .write_errors import refusal, refusals
 
 _HEAD_BYTES: Final = 200
-_HASH_BYTES: Final = 1 << 20
 
 
 def save_folder(
@@ -183,11 +182,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _fingerprint(path: Path) -> dict[str, Json]:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(_HASH_BYTES):
-            digest.update(block)
-    return {"size": path.stat().st_size, "sha256": digest.hexdigest()}
+    return {"size": path.stat().st_size, "sha256": digest_of(path)}
 
 
 def _check_replaceable_folder(target: Path, *, overwrite: bool) -> None:

@@ -51,7 +51,12 @@ _POLICY_DATA = (
     "ray_version",
 )
 _MODULE_DATA = ("module_class", "catalog_class", "model_config", "inference_only", "extra")
+_MAPPINGS = frozenset({"config", "model_config", "extra"})
+_TEXTS = frozenset(
+    {"policy_class", "algorithm", "framework", "ray_version", "module_class", "catalog_class"}
+)
 _FILTER_DATA = ("kind", "count", "mean", "sum_of_squares", "demean", "destd", "clip", "where")
+_READ_KEYS = ("policies", "modules", "config", "counters", "origin")
 _KINDS: tuple[Kind, ...] = (
     "algorithm",
     "policy",
@@ -193,7 +198,8 @@ def read_own(node: Node, decoding: Decoding) -> Checkpoint:
         name: _policy(name, part, decoding, place) for name, part in _parts(document, "policies")
     }
     modules = {
-        name: _module(name, part, decoding, place) for name, part in _parts(document, "modules")
+        name: ModuleRecord(**_fields(name, part, decoding, place, _MODULE_DATA))
+        for name, part in _parts(document, "modules")
     }
     origin = _mapping(document.get("origin"))
     if saved.kind not in _KINDS:
@@ -218,13 +224,9 @@ def read_own(node: Node, decoding: Decoding) -> Checkpoint:
         config=_mapping(_loaded(document.get("config"))),
         counters=_mapping(_loaded(document.get("counters"))),
         training_iteration=integer(origin.get("training_iteration")),
-        extra={"origin": origin, "meta": saved.meta, **_unknown(document)},
+        extra={"origin": origin, "meta": saved.meta}
+        | {name: value for name, value in document.items() if name not in _READ_KEYS},
     )
-
-
-def _unknown(document: Mapping[str, Any]) -> dict[str, Any]:
-    read_keys = ("policies", "modules", "config", "counters", "origin")
-    return {name: value for name, value in document.items() if name not in read_keys}
 
 
 def _parts(document: Mapping[str, Any], key: str) -> list[tuple[str, dict[str, Any]]]:
@@ -232,44 +234,30 @@ def _parts(document: Mapping[str, Any], key: str) -> list[tuple[str, dict[str, A
     return [(name, _mapping(part)) for name, part in parts.items()]
 
 
+def _fields(
+    name: str, saved: dict[str, Any], decoding: Decoding, place: str, data_names: tuple[str, ...]
+) -> dict[str, Any]:
+    """The fields of a policy or module that are data, and those that both kinds have."""
+    fields = {key: _loaded(saved.get(key)) for key in data_names}
+    fields |= {key: _mapping(fields[key]) for key in _MAPPINGS & fields.keys()}
+    fields |= {key: str(fields[key] or "") for key in _TEXTS & fields.keys()}
+    for key in ("observation_space", "action_space"):
+        fields[key] = _space(saved, key, decoding, place)
+    return {**fields, "id": name, "weights": _table(saved), "where": place}
+
+
 def _policy(name: str, saved: dict[str, Any], decoding: Decoding, place: str) -> PolicyRecord:
-    data = {key: _loaded(saved.get(key)) for key in _POLICY_DATA}
-    for key in ("config", "extra"):
-        data[key] = _mapping(data[key])
-    for key in ("policy_class", "algorithm", "framework", "ray_version"):
-        data[key] = str(data[key] or "")
     connectors = _mapping(saved.get("connectors"))
     agent = connectors_of(_loaded(connectors.get("agent")))
     action = connectors_of(_loaded(connectors.get("action")))
     return PolicyRecord(
-        id=name,
-        observation_space=_space(saved, "observation_space", decoding, place),
-        action_space=_space(saved, "action_space", decoding, place),
-        weights=_table(saved),
         agent_connectors=agent,
         action_connectors=action,
         filters=(
             *filters_of(agent, decoding, place),
             *(_to_filter(_mapping(_loaded(part))) for part in saved.get("filters") or ()),
         ),
-        where=place,
-        **data,
-    )
-
-
-def _module(name: str, saved: dict[str, Any], decoding: Decoding, place: str) -> ModuleRecord:
-    data = {key: _loaded(saved.get(key)) for key in _MODULE_DATA}
-    for key in ("model_config", "extra"):
-        data[key] = _mapping(data[key])
-    for key in ("module_class", "catalog_class"):
-        data[key] = str(data[key] or "")
-    return ModuleRecord(
-        id=name,
-        observation_space=_space(saved, "observation_space", decoding, place),
-        action_space=_space(saved, "action_space", decoding, place),
-        weights=_table(saved),
-        where=place,
-        **data,
+        **_fields(name, saved, decoding, place, _POLICY_DATA),
     )
 
 
