@@ -41,9 +41,7 @@ class ReaderOfEpisodes(abc.ABC):
 def batch_of_episode(episode: SingleAgentEpisode, number: int) -> SampleBatch:
     """All steps of a numpy'd episode as a batch, in the columns of the old stack.
 
-    Args:
-        episode: At least one step long.
-        number: Its `eps_id`, where its own id is no number.
+    `number` is its `eps_id`, where its own id is no number.
     """
     steps = len(episode)
     obs = episode.get_observations(slice(0, steps + 1))
@@ -77,10 +75,7 @@ def batch_of(
 ) -> SampleBatch | MultiAgentBatch:
     """All steps of an episode of one agent or of several, these by their policies.
 
-    Args:
-        episode: Numpy'd, at least one step long.
-        number: Its `eps_id`, where its own id is no number.
-        of_one: Makes the batch of one agent.
+    `number` is its `eps_id`, where its own id is no number; `of_one` makes the batch of one agent.
     """
     if isinstance(episode, SingleAgentEpisode):
         return of_one(episode, number)

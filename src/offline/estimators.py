@@ -103,25 +103,12 @@ def recorded(steps: Steps, gamma: float) -> Array:
 
 
 def judged(method: str, steps: Steps, gamma: float) -> Judged:
-    """Apply a method.
-
-    Args:
-        method: One of `METHODS`.
-        steps: With a model's values, for those in `NEED_MODEL`.
-        gamma: The discount.
-
-    Raises:
-        ConfigError: There is no such method.
-    """
+    """Apply a method."""
     return known_method(method)(steps, gamma)
 
 
 def known_method(method: str) -> Callable[[Steps, float], Judged]:
-    """A method by name.
-
-    Raises:
-        ConfigError: There is no such method.
-    """
+    """A method by name."""
     if method not in METHODS:
         methods = ", ".join(map(repr, METHODS))
         raise ConfigError(f"no method {method!r}", expected=f"one of {methods}")

@@ -21,10 +21,6 @@ class FittedCritic(FittedQ):
     """Values of actions that are vectors.
 
     Columns are brought to a mean of 0 and a deviation of 1 first.
-
-    Args:
-        steps: What it will be fitted to.
-        settings: How it is built and fitted.
     """
 
     def __init__(self, steps: Transitions, settings: FittedQSettings) -> None:

@@ -52,11 +52,7 @@ class FittedQSettings:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any] | None) -> FittedQSettings:
-        """Settings as RLlib's `q_model_config` has them.
-
-        Raises:
-            ConfigError: One of them is unknown.
-        """
+        """Settings as RLlib's `q_model_config` has them."""
         values = dict(settings or {})
         values |= dict(values.pop("model_config", None) or {})
         values.pop("vf_share_layers", None)
@@ -93,13 +89,7 @@ class Transitions:
 
 
 class FittedQ:
-    """Values of actions that are few.
-
-    Args:
-        shape: Of what the network sees.
-        actions: How many there are.
-        settings: How it is built and fitted.
-    """
+    """Values of actions that are few."""
 
     reach: float | None = None
     """How far beyond what was recorded it is asked, on a scale on which 1 is not at all."""
@@ -258,17 +248,10 @@ class FittedQ:
     def influence(self, steps: Transitions, starts: Array, choices: Array, gamma: float) -> Any:
         """What each episode does to the mean value of first steps.
 
-        The values solve equations that are sums over steps: what a step adds there moves them, in
-        a straight line near enough (the sandwich of regressions, episode by episode).
-
-        Args:
-            steps: What it was fitted to.
-            starts: The place of each episode's first step.
-            choices: What the policy would do there, as in `steps`.
-            gamma: The discount.
-
-        Returns:
-            One number an episode; None if the last layer was not solved for.
+        The values solve equations that are sums over steps: what a step adds there moves them, in a
+        straight line near enough (the sandwich of regressions, episode by episode). `starts` are
+        the places of the episodes' first steps, `choices` what the policy would do there. None if
+        the last layer was not solved for.
         """
         if self._solved is None or self._square is None:
             return None

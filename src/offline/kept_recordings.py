@@ -26,35 +26,21 @@ _SETTLED: Final = 2 * 10**9
 
 
 class KeptRecordings:
-    """The last recordings that were read to their end, if they are not too large.
-
-    Args:
-        found: The files.
-    """
+    """The last recordings that were read to their end, if they are not too large."""
 
     def __init__(self, found: list[Place]) -> None:
         self._found = found
         self._held: tuple[Any, list[Recordings], Damage] | None = None
 
     def again(self, policy: str) -> tuple[list[Recordings], Damage] | None:
-        """Those of a policy's agents as they were read, and what could not be; None to read them.
-
-        Args:
-            policy: Whose agents, where there are several policies.
-        """
+        """Those of a policy's agents as they were read, with their damage; None to read them."""
         stored, now = self._held, (policy, self._files())
         if stored is None or stored[0] != now:
             return None
         return [_copied(part) for part in stored[1]], stored[2]
 
     def kept(self, policy: str, read: Iterator[Recordings], damage: Damage) -> Iterator[Recordings]:
-        """What is read, kept when all of it was.
-
-        Args:
-            policy: As for `again`.
-            read: The recordings.
-            damage: Told what of them cannot be read.
-        """
+        """What is read, kept when all of it was."""
         self._held, key, size = None, (policy, self._files()), 0
         latest = max((stamp[2] for stamp in key[1]), default=0)
         keeps = 0 < latest < time.time_ns() - _SETTLED

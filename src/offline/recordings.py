@@ -171,11 +171,7 @@ class Recordings:
 
     @property
     def probabilities(self) -> Array | None:
-        """How probable each action was where it was recorded, if that is known.
-
-        Raises:
-            PieceError: An action was never taken, by its own record.
-        """
+        """How probable each action was where it was recorded, if that is known."""
         if "action_prob" in self.outputs:
             chances = np.asarray(self.outputs["action_prob"], np.float64)
         elif "action_logp" in self.outputs:
@@ -239,12 +235,7 @@ def _recordings_of(episode: Any, policy: str) -> Iterator[Recording]:
 def episodes_of(episodes: Iterable[Any], policy: str = "") -> Iterator[SingleAgentEpisode]:
     """Episodes of one agent each, those of one policy where there are several agents.
 
-    Args:
-        episodes: Of one agent or of several; empty ones are passed over.
-        policy: Whose agents, where episodes have several policies.
-
-    Raises:
-        PieceError: There are several policies, and none is of this name.
+    Empty ones are passed over.
     """
     for episode in episodes:
         is_multi = isinstance(episode, MultiAgentEpisode)

@@ -89,11 +89,7 @@ def batch(
 
 
 def stack_rows(items: Sequence[Any]) -> Array:
-    """Arrays or numbers of one shape, stacked on a new first axis.
-
-    Raises:
-        SpaceError: The shapes differ.
-    """
+    """Arrays or numbers of one shape, stacked on a new first axis."""
     first = items[0]
     if not isinstance(first, np.ndarray):
         kind = type(first)
@@ -129,13 +125,7 @@ def stack_rows(items: Sequence[Any]) -> Array:
 def rows_of_alike(items: Sequence[Any]) -> Array | None:
     """Small plain arrays of one shape and dtype, stacked by joining their bytes.
 
-    That is three times as fast as concatenating many small arrays.
-
-    Args:
-        items: At least one; the first is an array.
-
-    Returns:
-        None where they are others.
+    That is three times as fast as concatenating many small arrays. None where they are others.
     """
     first = items[0]
     dtype, shape, plain = first.dtype, first.shape, np.ndarray
@@ -171,11 +161,7 @@ def _plain_rows(items: Sequence[Any], code: str) -> Array:
 
 
 def join_rows(items: Sequence[Any]) -> Array:
-    """Arrays that are batches already, one after the other.
-
-    Raises:
-        SpaceError: An item has no axis to join along, or the item shapes differ.
-    """
+    """Arrays that are batches already, one after the other."""
     try:
         return np.asarray(np.concatenate([xp.to_numpy(item) for item in items], axis=0))
     except ValueError as error:

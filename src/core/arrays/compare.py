@@ -21,14 +21,8 @@ def differences(
     """Where two nests of arrays, tensors and numbers differ, a line a leaf; none if nowhere.
 
     A leaf is equal if `|a - b| <= atol + rtol * |b|`; nan equals nan. Dicts need the same keys,
-    lists and tuples the same length, arrays the same shape.
-
-    Args:
-        a: What there is.
-        b: What there should be.
-        atol: Absolute tolerance.
-        rtol: Relative tolerance.
-        dtypes: Whether different dtypes are a difference.
+    lists and tuples the same length, arrays the same shape. With `dtypes`, different dtypes are a
+    difference.
 
     Example:
         >>> differences({"a": [1.0, 2.0]}, {"a": [1.0, 2.5]}, atol=0.1)

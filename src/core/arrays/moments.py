@@ -105,11 +105,7 @@ class Moments(NamedTuple):
         return Moments(count, np.asarray(mean), np.asarray(self.sum_sq + other.sum_sq + between))
 
     def running(self, rows: Array) -> RunningMoments:
-        """The moments after each of several pushes, without a loop over them.
-
-        Args:
-            rows: Of shape `(n, *shape)`, pushed in this order.
-        """
+        """The moments after each of several pushes, without a loop over them."""
         rows = np.array(rows, np.float64, order="C")
         tall = self.pushes + np.arange(1.0, len(rows) + 1.0).reshape((-1,) + (1,) * (rows.ndim - 1))
         if not len(rows):

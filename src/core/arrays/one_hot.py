@@ -57,15 +57,7 @@ def one_hot(
 def one_hot_in_space(x: Any, space: spaces.Space[Any]) -> Any:
     """One-hot rows for values of a Discrete or MultiDiscrete space.
 
-    Args:
-        x: Values of the space, with any leading axes, numpy or torch.
-        space: Says how long the rows are; the parts of a MultiDiscrete are concatenated.
-
-    Returns:
-        float32 for numpy, int64 for torch.
-
-    Raises:
-        SpaceError: The space is of another kind, or a value lies outside of it.
+    The parts of a MultiDiscrete are concatenated; arrays become float32, tensors int64.
 
     Example:
         >>> one_hot_in_space(np.array([1, 0]), spaces.MultiDiscrete([2, 3]))

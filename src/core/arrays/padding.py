@@ -25,12 +25,8 @@ from .batching import batch
 def places_by_time(lengths: Array) -> list[Array]:
     """The places of the first steps of all episodes, of the second ones, and so on.
 
-    Args:
-        lengths: How many steps each episode has, at least one; they are laid end to end.
-
-    Returns:
-        For each time the episodes that last so long, the longest first: those that go on are
-        always the first ones of the time before.
+    Episodes of at least one step are laid end to end. The longest ones come first: those that go on
+    are always the first ones of the time before.
 
     Example:
         >>> [places.tolist() for places in places_by_time(np.array([1, 3]))]
@@ -100,11 +96,7 @@ class PaddingPlan:
         return int(self.seq_lens.sum())
 
     def pad(self, column: Any) -> Any:
-        """One column from `(steps, ...)` to `(R, max_seq_len, ...)`, zeros where no step is.
-
-        Raises:
-            EpisodeError: The column has another number of steps.
-        """
+        """One column from `(steps, ...)` to `(R, max_seq_len, ...)`, zeros where no step is."""
         self._check(len(column) == self.steps, f"{self.steps} steps", f"{len(column)}")
         shape = (*self.mask.shape, *column.shape[1:])
         if not xp.is_tensor(column):
@@ -121,11 +113,7 @@ class PaddingPlan:
         return rows.masked_fill(~is_step, 0)
 
     def unpad(self, column: Any) -> Any:
-        """One column from `(R, max_seq_len, ...)` back to `(steps, ...)`.
-
-        Raises:
-            EpisodeError: The column has other rows.
-        """
+        """One column from `(R, max_seq_len, ...)` back to `(steps, ...)`."""
         shape = tuple(column.shape[:2])
         self._check(shape == self.mask.shape, f"rows {self.mask.shape}", f"{shape}")
         flat = column.reshape((-1, *column.shape[2:]))

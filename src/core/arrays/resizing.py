@@ -26,9 +26,7 @@ Size = tuple[int, int]
 class AreaResizer:
     """Average over the area each new pixel covers, as `cv2.resize(..., INTER_AREA)` does.
 
-    Args:
-        source: Height and width of the frames given.
-        target: Height and width of the frames wanted.
+    Sizes are height and width.
 
     Example:
         >>> AreaResizer((2, 2), (1, 1))(np.array([[[1], [2]], [[3], [4]]], np.uint8))
@@ -64,9 +62,8 @@ class AreaResizer:
 class SmoothResizer:
     """Blur, then interpolate, as `skimage.transform.resize` of version 0.24 does by default.
 
-    Args:
-        sizes: Height and width of the frames given, of each step between, and of those wanted.
-            All steps are linear, so they are multiplied into one matrix per axis.
+    `sizes` are height and width of the frames given, of each step between, and of those wanted. All
+    steps are linear, so they are multiplied into one matrix per axis.
 
     Example:
         >>> SmoothResizer([(4, 4), (2, 2)])(np.full((4, 4, 1), 255, np.uint8))[0, 0]

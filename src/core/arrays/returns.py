@@ -42,10 +42,7 @@ def discount_cumsum(x: Any, gamma: float) -> Any:
 def returns_to_go(rewards: Any, ends: Any, gamma: float) -> Any:
     """Discounted returns for many episodes laid end to end.
 
-    Args:
-        rewards: Of shape `(T, ...)`.
-        ends: Of shape `(T,)`: whether a step is the last of its episode.
-        gamma: Discount per step.
+    `ends` says of each step, `(T,)`, whether it is the last of its episode.
     """
     goes_on = 1.0 - xp.cast(xp.as_array(ends), np.float64)
     values = xp.cast(xp.as_array(rewards), np.float64)
@@ -122,15 +119,8 @@ def _value_targets(
 def gae(rewards: Any, values: Any, last_value: Any, gamma: float, lambda_: float) -> Any:
     """Advantages and value targets of one episode, or of several side by side.
 
-    Args:
-        rewards: Of shape `(T, ...)`.
-        values: As `rewards`.
-        last_value: The value after the last step, 0 where the episode terminated: `(...)`.
-        gamma: Discount per step.
-        lambda_: How far advantages reach.
-
-    Returns:
-        The two, float32.
+    Rewards and values are `(T, ...)`; the value after the last step is 0 where the episode
+    terminated.
     """
     reward, value = xp.cast(xp.as_array(rewards), np.float64), xp.as_array(values)
     value = xp.cast(value, np.float64)

@@ -20,9 +20,7 @@ _LONG: Final = 1 << 13
 def reverse_scan(x: Any, decay: Any) -> Any:
     """`y[t] = x[t] + decay[t] * y[t + 1]` for all t, with nothing after the end.
 
-    Args:
-        x: Of shape `(T, ...)`, float.
-        decay: Broadcasts against `x`; 0 starts afresh, so many episodes fit into one axis.
+    `decay` broadcasts against `x`, `(T, ...)`; 0 starts afresh, so many episodes fit into one axis.
 
     Example:
         >>> reverse_scan(np.array([1.0, 1.0, 1.0]), np.array([0.5, 0.0, 0.5]))

@@ -26,16 +26,8 @@ def sequence_lens(
 ) -> Array:
     """How the rows of a batch fall into sequences.
 
-    A sequence ends where the episode, the unroll or the agent changes, and at `max_seq_len`.
-
-    Args:
-        episode_ids: One per row.
-        unroll_ids: One per row; where one rollout of an episode ends, another begins.
-        agent_indices: One per row.
-        max_seq_len: The longest sequence.
-
-    Returns:
-        int32, one length per sequence.
+    A sequence ends where the episode, the unroll or the agent changes, and at `max_seq_len`. There
+    is an id of each kind per row; where one rollout of an episode ends, another begins.
 
     Example:
         >>> sequence_lens([1, 1, 5, 5, 5, 5], [0] * 6, [0] * 6, max_seq_len=3)
@@ -138,10 +130,7 @@ def chop_into_sequences(
 def add_time_dimension(padded_inputs: Any, *, seq_lens: Any, time_major: bool = False) -> Any:
     """A padded column `(sequences * length, ...)` as `(sequences, length, ...)`.
 
-    Args:
-        padded_inputs: numpy or torch.
-        seq_lens: One length per sequence; only their number is read.
-        time_major: Put the time axis first.
+    Of `seq_lens`, one length per sequence, only the number is read.
     """
     rows = padded_inputs.reshape((len(seq_lens), -1, *padded_inputs.shape[1:]))
     return rows.swapaxes(0, 1) if time_major else rows

@@ -87,9 +87,7 @@ class StageComparison:
 class Differences:
     """The differences of many steps, collected by stage.
 
-    Args:
-        absolute: The tolerance for numbers near 0.
-        relative: The tolerance as a share of the number.
+    `absolute` is the tolerance for numbers near 0, `relative` that as a share of the number.
     """
 
     absolute: float

@@ -129,8 +129,7 @@ class ActionBounds:
 class ActionPlan:
     """Clip, unsquash and normalise for one action space, compiled once.
 
-    Args:
-        space: An action space, or a struct of spaces as `get_base_struct_from_space` gives it.
+    The space may be a struct of spaces, as `get_base_struct_from_space` gives it.
 
     Example:
         >>> plan = ActionPlan(spaces.Box(0.0, 10.0, (2,)))

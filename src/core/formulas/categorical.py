@@ -103,9 +103,7 @@ def most_probable_of_columns(columns: Array) -> Array:
     For networks whose own rounding is not torch's: this decides near ties as normalising would, as
     often as such a network's logits let it. Normalising takes off the logarithm of a sum, which for
     two that nearly tie lies between log 2 and log n above them, so taking off log n rounds alike.
-
-    Args:
-        columns: The logits; they are changed.
+    The columns are changed.
     """
     columns -= _log_of(len(columns))
     return best_of_columns(columns)
@@ -126,9 +124,7 @@ def _normalised(logits: Array) -> Array:
 def draw_categories(logits: Any, rng: Any) -> tuple[Any, Any]:
     """One index a row, drawn by its softmax weight, and its log-probability; None for a tensor.
 
-    Args:
-        logits: Of each row.
-        rng: numpy's generator; torch's or None for a tensor.
+    `rng` is numpy's generator; torch's or None for a tensor.
     """
     if type(logits) is not np.ndarray and xp.is_tensor(logits):
         probabilities = log_softmax(logits).softmax(-1)

@@ -71,9 +71,7 @@ def valid_padding(
 def last_cells(in_size: Sequence[int], filters: Sequence[Sequence[Any]]) -> tuple[int, int]:
     """Compute the (height, width) that comes out of convolutions, all but the last one padded.
 
-    Args:
-        in_size: (height, width) of the image.
-        filters: (channels, kernel, stride) of each convolution.
+    A filter is (channels, kernel, stride), sizes are (height, width).
 
     Example:
         >>> last_cells((10, 10), [(4, 3, 2), (8, 5, 1)])

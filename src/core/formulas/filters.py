@@ -77,16 +77,8 @@ def filter_running(
 ) -> Array:
     """Push rows one after the other, each filtered by the statistics up to itself.
 
-    Args:
-        stat: Moved past all rows.
-        rows: Of shape `(n, *shape)`, in the order they are seen: one per environment.
-        rule: What a variance is.
-        demean: Whether the mean is subtracted.
-        destd: Whether the deviation is divided by.
-        clip: Bound of the result on both sides; None or 0 for none.
-
-    Returns:
-        The filtered rows in the dtype of `rows`; what a loop of pushes gives, up to rounding.
+    The statistics are moved past all rows, `(n, *shape)`, in their order. What comes out has the
+    dtype of `rows`; it is what a loop of pushes gives, up to rounding.
     """
     values = np.asarray(rows)
     if len(values) == 1:  # A lone row costs as much as its few operations.

@@ -37,10 +37,7 @@ class Interval:
 def interval_of(influence: Array, center: float, level: float = LEVEL) -> Interval:
     """The interval of an estimate.
 
-    Args:
-        influence: What each episode does to it, around any mean.
-        center: The estimate.
-        level: How sure it is to be.
+    `influence` is what each episode does to it, around any mean.
 
     Example:
         >>> found = interval_of(np.array([1.0, 2.0, 3.0, 2.0] * 25), 2.0)
@@ -63,7 +60,7 @@ def interval_of(influence: Array, center: float, level: float = LEVEL) -> Interv
 
 
 def student_quantile(share: float, freedom: float) -> float:
-    """The quantile of Student's distribution that has a share of its mass below.
+    """The quantile of Student's distribution: `share` of its mass lies below.
 
     Example:
         >>> round(student_quantile(0.975, 10.0), 3)

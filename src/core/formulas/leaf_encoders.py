@@ -74,12 +74,8 @@ class FlatEncoder(LeafEncoder):
 class OneHotEncoder(LeafEncoder):
     """One-hot parts for a Discrete or MultiDiscrete leaf.
 
-    Args:
-        sizes: Length of each part.
-        start: The lowest value of each part.
-        shape: Of one value: () for Discrete.
-        wraps: False puts the lowest value first. True takes a value modulo its size, which is
-            where RLlib's FlattenObservations puts every value that does not make it fail.
+    Without `wraps` the lowest value comes first. With it a value is taken modulo its size, which is
+    where RLlib's FlattenObservations puts every value that does not make it fail.
     """
 
     def __init__(self, sizes: Array, start: Any, shape: Sequence[int], *, wraps: bool) -> None:
@@ -176,13 +172,9 @@ class RamEncoder(LeafEncoder):
 class PixelEncoder(LeafEncoder):
     """An Atari screen: cropped, shrunk, optionally grey, scaled.
 
-    Args:
-        shape: Of one screen: height, width, channels.
-        dim: Height and width of the result.
-        grayscale: Whether the channels are averaged.
-        zero_mean: Whether the result is (x - 128) / 128 instead of x / 255.
-        image_backend: "cv2" or "skimage": RLlib took OpenCV where it was installed, else
-            scikit-image up to 2.10. The two differ wildly, because the latter scales to 0..1.
+    With `zero_mean` the result is (x - 128) / 128 instead of x / 255. RLlib took OpenCV ("cv2")
+    where it was installed, else scikit-image ("skimage") up to 2.10; the two differ wildly, because
+    the latter scales to 0..1.
     """
 
     def __init__(
@@ -233,10 +225,7 @@ class PixelEncoder(LeafEncoder):
 class RepeatedEncoder(LeafEncoder):
     """A list of up to so many items: their number, then each item, then zeros.
 
-    Args:
-        encode_items: Floats `(items, item_size)` for a batch of items.
-        item_size: Floats per item.
-        max_len: The most items a list may hold.
+    `encode_items` gives floats `(items, item_size)` for a batch of items.
     """
 
     item_shape = ()

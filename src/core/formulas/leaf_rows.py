@@ -32,11 +32,7 @@ def rows_of_leaves(
     parts: Sequence[slice],
     dtype: npt.DTypeLike,
 ) -> Array:
-    """One row for each observation.
-
-    Raises:
-        SpaceError: The values of a leaf are no arrays or numbers of one type and its shape.
-    """
+    """One row for each observation, of the values of each leaf, which have their part of it."""
     rows = len(columns[0])
     if rows <= _FEW:  # All values joined at once: that spares the overhead of each leaf.
         flat = [_flat(encoder, column) for encoder, column in zip(encoders, columns, strict=True)]
@@ -80,8 +76,7 @@ def _write(encoder: LeafEncoder, values: Sequence[Any], out: Array) -> None:
 def _joined(values: Sequence[Any], size: int) -> Array | None:
     """Small arrays as flat rows, by joining their bytes: twice as fast as numpy's own way.
 
-    Returns:
-        None where they are not of one dtype and that size, or not contiguous.
+    None where they are not of one dtype and that size, or not contiguous.
     """
     dtype = values[0].dtype
     nbytes = size * dtype.itemsize

@@ -21,9 +21,6 @@ def check_observation(space: spaces.Space[Any], observation: Nest) -> None:
     """Refuse an observation outside of its space, as tolerantly as the old stack.
 
     Lists pass for arrays, and ints and floats for one another, if the space holds the result.
-
-    Raises:
-        SpaceError: The observation lies outside.
     """
     if kind_of(space) == "Repeated":
         _check_list(space, observation)

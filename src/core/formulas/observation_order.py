@@ -113,7 +113,10 @@ def leaves_of(
     encoder_of: Callable[[Any], LeafEncoder],
     dict_parts: Callable[[spaces.Dict], Parts],
 ) -> tuple[tuple[LeafEncoder, ...], Pick]:
-    """The encoders of a space's leaves, and what lists the values of an observation for them."""
+    """The encoders of a space's leaves, and what lists the values of an observation for them.
+
+    `dict_parts` gives the parts of a Dict space in their order, and what takes their values.
+    """
     if isinstance(space, spaces.Dict):
         parts, values_of = dict_parts(space)
     elif isinstance(space, spaces.Tuple):
@@ -169,9 +172,7 @@ def _is_nested(space: spaces.Space[Any]) -> bool:
 def sorted_split(space: spaces.Space[Any], removed: frozenset[str] = frozenset()) -> Split:
     """What lists the values of many observations leaf by leaf, in the order of `sorted_parts`.
 
-    Args:
-        space: Of the observations.
-        removed: Top-level keys to leave out.
+    Top-level keys that are `removed` are left out.
     """
     children: list[tuple[Any, spaces.Space[Any]]]
     if isinstance(space, spaces.Dict):

@@ -127,12 +127,8 @@ class PreprocessPlan:
     def transform_batch(self, observations: Nest) -> Any:
         """Many observations at once.
 
-        Args:
-            observations: One nest built like the space, whose leaves have leading axes; numpy or
-                torch. A list per item at leaves of a Repeated space.
-
-        Returns:
-            An array with the same leading axes.
+        They are one nest built like the space, numpy or torch, and the leading axes of its leaves
+        are those of the result. Leaves of a Repeated space have a list per item.
         """
         if self.kind == "none":
             return observations
@@ -208,14 +204,8 @@ def preprocessor_for(
 ) -> PreprocessPlan:
     """The plan the old stack's `get_preprocessor` stands for.
 
-    Args:
-        space: Of raw observations.
-        options: A model config; `dim`, `grayscale` and `zero_mean` are read, None means default.
-        include_multi_binary: Turn MultiBinary into floats, as with RLModules.
-        image_backend: See `PixelEncoder`.
-
-    Raises:
-        SpaceError: The space has no shape, so no network takes it.
+    `options` is a model config, of which `dim`, `grayscale` and `zero_mean` are read.
+    `include_multi_binary` turns MultiBinary into floats, as with RLModules.
     """
     settings = dict(DEFAULT_OPTIONS)
     settings.update({k: v for k, v in (options or {}).items() if k in settings and v is not None})
@@ -241,15 +231,7 @@ def preprocessor_for(
 def flatten_observations_plan(
     space: spaces.Space[Any], keys_to_remove: Sequence[str] = ()
 ) -> PreprocessPlan:
-    """The plan of the new stack's FlattenObservations: leaves in the order of sorted keys.
-
-    Args:
-        space: Of raw observations.
-        keys_to_remove: Top-level keys of a Dict space that are left out.
-
-    Raises:
-        SpaceError: There are keys to remove from a space that has no keys.
-    """
+    """The plan of the new stack's FlattenObservations: leaves in the order of sorted keys."""
     removed = frozenset(keys_to_remove)
     if removed and not isinstance(space, spaces.Dict):
         raise SpaceError(

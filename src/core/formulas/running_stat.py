@@ -278,11 +278,7 @@ _LEAST: Final = -1e-3
 
 
 def moments_since_merge(state: Mapping[str, Any]) -> Moments:
-    """What a state says was counted apart; everything, where nothing was counted apart.
-
-    Raises:
-        CorruptCheckpointError: As for `RunningStat.from_state`.
-    """
+    """What a state says was counted apart; everything, where nothing was counted apart."""
     if "num_pushes_delta" not in state:
         return RunningStat.from_state(state).total
     return _moments(state, "num_pushes_delta", "mean_delta_array", "sum_sq_diff_delta_array")

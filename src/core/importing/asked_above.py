@@ -13,8 +13,7 @@ Answer = TypeVar("Answer")
 class AskedAbove(Generic[Answer]):
     """A function of a higher layer, for those that lie below it.
 
-    Args:
-        what: What it does, for an error where nobody does it.
+    `what` says what it does, for an error where nobody does it.
 
     Example:
         >>> double = AskedAbove("doubles numbers")
@@ -33,11 +32,7 @@ class AskedAbove(Generic[Answer]):
         return function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Answer:
-        """Ask.
-
-        Raises:
-            ConfigError: Nobody has said who answers.
-        """
+        """Ask."""
         if not self._answers:
             raise ConfigError(f"nothing {self.what} here", hint="import rlconnect first.")
         return self._answers[0](*args, **kwargs)

@@ -16,12 +16,9 @@ def lazy_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package.
 
-    Args:
-        package: Its `__name__`.
-        homes: Where each name lives, from the package: `.module`, or `.module:Name` if it is
-            called otherwise there, or `.module:` for the module itself.
-        kept: The same for names that are served to old sources and out of sight: `dir()` shows
-            what new ones are written with.
+    A name lives at `.module`, or `.module:Name` if it is called otherwise there, or `.module:` if
+    it is the module itself. Names that are `kept` are served to old sources and out of sight:
+    `dir()` shows what new ones are written with.
 
     Example:
         >>> fetch, names = lazy_names("rlconnect.core", {"Unfit": ".errors:SpaceError"})

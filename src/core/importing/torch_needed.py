@@ -20,13 +20,7 @@ def has_torch() -> bool:
 def extra_needed(package: str, what: str, extra: str = "offline") -> Iterator[None]:
     """Tell that a package is missing where something imports it, and how to get it.
 
-    Args:
-        package: Its name.
-        what: What needs it, as the subject of a sentence.
-        extra: The extra of ours that brings it.
-
-    Raises:
-        MissingExtraError: It is not installed.
+    `what` needs it, as the subject of a sentence; `extra` of ours brings it.
     """
     try:
         yield
@@ -43,11 +37,7 @@ def extra_needed(package: str, what: str, extra: str = "offline") -> Iterator[No
 def torch_needed(what: str) -> Iterator[None]:
     """Tell that torch is missing where something imports it, and how to get it.
 
-    Args:
-        what: What needs it, as the subject of a sentence.
-
-    Raises:
-        MissingExtraError: torch is not installed.
+    `what` needs it, as the subject of a sentence.
 
     Example:
         >>> with torch_needed("a forward pass"):

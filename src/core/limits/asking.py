@@ -64,14 +64,8 @@ class AskedTooMuchError(LimitExceededError, ConfigError):
 def check_count(name: str, value: Any, bound: str, call: str) -> None:
     """Hold a number from a file to its bound.
 
-    Args:
-        name: The setting's.
-        value: Its value; what is no number is somebody else's to check.
-        bound: Which of `BOUNDS`.
-        call: What the caller would write to have it nonetheless.
-
-    Raises:
-        AskedTooMuchError: It is larger.
+    What is no number is somebody else's to check. `call` is what the caller would write to have it
+    nonetheless.
 
     Example:
         >>> check_count("num_envs_per_env_runner", 8, "environments", "config=...")
@@ -93,13 +87,7 @@ def check_count(name: str, value: Any, bound: str, call: str) -> None:
 def check_space(space: Any, what: str, call: str) -> None:
     """Hold the values of a space from a file to how many numbers one may have.
 
-    Args:
-        space: A space; anything else passes.
-        what: What it is the space of.
-        call: What the caller would write to have it nonetheless.
-
-    Raises:
-        AskedTooMuchError: A value of it, encoded for a network, has more.
+    Anything else than a space passes. `call` is what the caller would write to have it nonetheless.
 
     Example:
         >>> check_space(spaces.Discrete(5), "actions", "action_space=...")

@@ -38,9 +38,7 @@ _LOAD: ContextVar[_Load | None] = ContextVar("_LOAD", default=None)
 def loading_from(path: str | os.PathLike[str], hint: str = "") -> Iterator[None]:
     """Let networks that are built in a `with` block take about as much as a folder's files hold.
 
-    Args:
-        path: The folder.
-        hint: What a caller does who wants more.
+    `hint` is what a caller does who wants more.
     """
     token = _LOAD.set(_Load(path, hint))
     try:

@@ -19,12 +19,7 @@ def shape_misfit(
 ) -> WeightsError | None:
     """The error for the first weight that has another shape than the settings ask for.
 
-    Args:
-        expected_shapes: Names and shapes that the settings ask for.
-        saved_shapes: Those of the weights that are there.
-        what: What has the settings, for the message.
-        settings: Settings and spaces by name.
-        kind: The error's class.
+    Settings and spaces come by name, for the message, and so does what has them.
 
     Example:
         >>> print(shape_misfit({"w": (9, 2)}, {"w": (5, 2)}, "a net", {"hiddens": [9]}).expected)
@@ -47,11 +42,7 @@ def shape_misfit(
 
 
 def asked_shapes(build: Callable[[], Any]) -> Shapes:
-    """Names and shapes of a network's weights, without any of them being made.
-
-    Args:
-        build: Makes the network.
-    """
+    """Names and shapes of a network's weights, without any of them being made."""
     import torch
 
     with torch.device("meta"):

@@ -31,14 +31,8 @@ class BeyondWeightsError(WeightsError):
 class WeightRoom(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch has no types here
     """Lets what is built in a `with` block take about as much as the weights it is for.
 
-    Args:
-        size: Bytes of the weights.
-        count: How many weights there are.
-        what: What is built, for the error.
-        hint: What a caller does who wants it nonetheless.
-
-    Raises:
-        BeyondWeightsError: Something asks for more; it was not made.
+    There are `count` weights, of `size` bytes together. What asks for more is not made, and is told
+    with `what` is built and the hint what to do.
 
     Example:
         >>> import torch

@@ -12,9 +12,6 @@ _KEPT: Final = 8
 class LastFew(dict[Any, Any]):
     """A dict that makes what it is asked for, and forgets what grows old; threads may share it.
 
-    Args:
-        make: Makes a value from its key.
-
     Example:
         >>> squares = LastFew(lambda key: key**2)
         >>> squares[3], len(squares)

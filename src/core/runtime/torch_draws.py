@@ -18,9 +18,8 @@ _TURN: Final = Turn()
 def drawing(seed: int | None, device: Any = None) -> Iterator[None]:
     """Seed torch's generator inside, and put it back behind.
 
-    Args:
-        seed: The seed; None draws with the generator as it is, and leaves it changed.
-        device: Where it is drawn, if that is a GPU.
+    Without a seed it draws as it is, and is left changed. `device` is where that is, if it is a
+    GPU.
 
     Example:
         >>> import torch

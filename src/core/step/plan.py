@@ -63,9 +63,7 @@ class Brain(Protocol):
     def exploring(self, rng: np.random.Generator, tensors: Any = None) -> Run | None:
         """What runs in place of `run` while exploring; None where that is the same.
 
-        Args:
-            rng: Random numbers for it.
-            tensors: What `tensor_module` gave, to compute with that.
+        `tensors` is what `tensor_module` gave, to compute with that.
         """
 
     def fetching(
@@ -158,16 +156,8 @@ def run_step(
 ) -> tuple[Nest, Memory]:
     """One step of every row.
 
-    Args:
-        plan: What to do.
-        how: What to do it with.
-        obs: Observations as the environment gives them, a row each.
-        reward: What the last actions earned, `(B,)`; read where the plan needs it.
-        first: Which rows are the first of their episode, `(B,)`.
-        memory: What the last step gave, a row each.
-
-    Returns:
-        Actions as the environment takes them, and what to remember.
+    `reward`, `(B,)`, is read where the plan needs it; `first`, `(B,)`, says which rows are the
+    first of their episode. Gives the actions as the environment takes them, and what to remember.
     """
     constants = iter(how.constants)
     started = [where_first(first, s, m) for s, m in zip(how.start, memory, strict=True)]

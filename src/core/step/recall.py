@@ -116,9 +116,7 @@ def looked(look: Look, history: Nest) -> Nest:
 def memory_of(columns: Sequence[Column], observation: Nest) -> Mapping[str, list[Array]]:
     """What one slot remembers at first: for each column its leaves `(kept, *value)`.
 
-    Args:
-        columns: The columns.
-        observation: One observation as the network sees it, for its shape.
+    `observation` is one as the network sees it, for its shape.
     """
     memory: dict[str, list[Array]] = {}
     for column in columns:

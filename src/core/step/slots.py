@@ -62,11 +62,8 @@ class Slots:
     def rows(self, keys: Sequence[Key] | int) -> Rows:
         """The rows of slots, opened where they are new.
 
-        Args:
-            keys: The slots; a number stands for so many without names.
-
-        Raises:
-            PieceError: One slot is asked for twice: its second answer depends on its first.
+        A number stands for so many without names. One that is asked for twice is an error: its
+        second answer depends on its first.
         """
         if isinstance(keys, int):
             if len(self._unnamed) != keys:
@@ -143,11 +140,7 @@ class Slots:
 
     @at()
     def load_state_dict(self, state: Any) -> None:
-        """Go on from what `state_dict` gave.
-
-        Raises:
-            PieceError: It is another policy's.
-        """
+        """Go on from what `state_dict` gave."""
         shapes = [np.shape(each)[1:] for each in state["memory"]]
         expected = [tuple(each.shape) for each in self.start]
         if shapes != expected:

@@ -41,14 +41,8 @@ class TensorStep(nn.Module):
     ) -> tuple[Nest, tuple[Tensor, ...]]:
         """One step without exploration.
 
-        Args:
-            obs: Raw observations, a row each.
-            reward: What the last actions earned, `(B,)`, where the plan needs it.
-            first: Which rows are the first of their episode, `(B,)`.
-            *memory: What the last step gave.
-
-        Returns:
-            The environment's actions, and what to remember.
+        Of its rows `first` are those that begin an episode; gives the environment's actions, and
+        what to remember.
         """
         return run_step(self.plan, self._running(self.brain.greedy), obs, reward, first, memory)
 

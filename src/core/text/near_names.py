@@ -13,11 +13,7 @@ LONGEST_NAME: Final = 200
 def near_names(word: str, known: Iterable[str], n: int = 1, cutoff: float = 0.6) -> list[str]:
     """Names close to a word, the closest first; none where the word is no name at all.
 
-    Args:
-        word: What was asked for; it may come from a file.
-        known: The names there are.
-        n: How many at most.
-        cutoff: How alike, from 0 to 1.
+    `word` may come from a file. `cutoff` is how alike they are, from 0 to 1.
 
     Example:
         >>> near_names("KepFeatures", ["KeepFeatures", "DropFeatures"])

@@ -9,10 +9,6 @@ import shlex
 def command(verb: str, *words: str | os.PathLike[str]) -> str:
     """A command of ours.
 
-    Args:
-        verb: Its name.
-        *words: Paths and options.
-
     Example:
         >>> command("inspect", "a run/checkpoint_1", "--weights")
         "rlconnect inspect 'a run/checkpoint_1' --weights"

@@ -25,13 +25,8 @@ def live_arguments(
 ) -> Any:
     """Decoded data with its spaces made, and its names looked up; nothing is called.
 
-    A name that nobody knows stays a stand-in, and `names` remembers it.
-
-    Args:
-        value: What the vault decoded.
-        names: Looks names up.
-        slot: Where a class or function in it stands.
-        records: Last part of a class's name -> what makes its objects of their attributes.
+    A name that nobody knows stays a stand-in, and `names` remembers it. `records` has by the last
+    part of a class's name what makes its objects of their attributes.
     """
     if isinstance(value, dict):
         return {key: live_arguments(part, names, slot, records) for key, part in value.items()}

@@ -19,11 +19,6 @@ def find(name: str, slot: Slot, trust: Trust = NOTHING) -> Any:
     """What a file's name stands for in a slot; None where nobody knows, or it does not fit.
 
     The caller's words count first, then our own table, then what `rlconnect.trust` was given.
-
-    Args:
-        name: The dotted name in the file.
-        slot: Where it stands.
-        trust: The caller's words.
     """
     if not name:
         return None
@@ -37,14 +32,7 @@ def find(name: str, slot: Slot, trust: Trust = NOTHING) -> Any:
 def resolve(name: str, slot: Slot, trust: Trust = NOTHING, call: str = "") -> Any:
     """What a file's name stands for in a slot.
 
-    Args:
-        name: The dotted name in the file.
-        slot: Where it stands.
-        trust: The caller's words.
-        call: What the caller called, for the error: "from_checkpoint".
-
-    Raises:
-        UnknownClassError: Nobody has given it a meaning.
+    `call` is what the caller called, for the error: "from_checkpoint".
     """
     names = Names(trust)
     answer = names.find(name, slot)
@@ -55,11 +43,7 @@ def resolve(name: str, slot: Slot, trust: Trust = NOTHING, call: str = "") -> An
 class Names:
     """Looks up the names of one file, and remembers which nobody knows.
 
-    Args:
-        trust: The caller's words.
-
-    Attributes:
-        missing: Names that nobody knows, and the slots they stand in.
+    `missing` has the names that nobody knows, and the slots they stand in.
     """
 
     def __init__(self, trust: Trust = NOTHING) -> None:
@@ -76,11 +60,7 @@ class Names:
         return answer
 
     def check(self, call: str = "") -> None:
-        """Tell what nobody knows.
-
-        Raises:
-            UnknownClassError: There is something; it names all of it.
-        """
+        """Tell what nobody knows."""
         if self.missing:
             raise unknown(self.missing, call)
 
@@ -90,11 +70,7 @@ def unknown(
 ) -> UnknownClassError:
     """The error that tells names nobody knows, and the call that would let them in.
 
-    Args:
-        missing: The names, and where they stand.
-        call: What the caller called.
-        what: How the message begins.
-        **facts: For the error.
+    `what` is how the message begins.
     """
     names = list(missing)
     listed = ", ".join(
@@ -126,11 +102,7 @@ def words(names: Iterable[str]) -> str:
 
 
 def together(*steps: Callable[[], Any]) -> list[Any]:
-    """Do several things; what any of them misses is told in one error.
-
-    Raises:
-        UnknownClassError: Names that nobody knows; all of them.
-    """
+    """Do several things; what any of them misses is told in one error."""
     results: list[Any] = []
     failed: list[UnknownClassError] = []
     for step in steps:

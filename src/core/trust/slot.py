@@ -22,11 +22,9 @@ def _anything(thing: Any) -> bool:
 class Slot:
     """What may stand in one kind of place.
 
-    Args:
-        kind: What stands there, in words: "a piece of a pipeline".
-        table: Gives what rlconnect itself has under a dotted name, None where it has nothing.
-        fits: Whether something may stand there at all, whoever gave it.
-        register: The call that lets files name one for the whole process.
+    `table` gives what rlconnect itself has under a dotted name, None where it has nothing. `fits`
+    says whether something may stand there at all, whoever gave it. `register` is the call that lets
+    files name one for the whole process.
     """
 
     kind: str
@@ -38,9 +36,8 @@ class Slot:
 def by_path(homes: Mapping[str, str], package: str) -> Callable[[str], Any]:
     """A table of a package's own names, each loaded when a file first names it.
 
-    Args:
-        homes: Last part of a dotted name -> where it lives, `.module` or `.module:Name`.
-        package: The package that homes are relative to.
+    `homes` has by the last part of a dotted name where it lives in the package, `.module` or
+    `.module:Name`.
     """
 
     def fetch(name: str) -> Any:

@@ -16,9 +16,9 @@ Words: TypeAlias = Union["Trust", Mapping[str, Any], Iterable[Any], None]
 class Trust:
     """Classes and functions by the names that a file may have for them.
 
-    Args:
-        named: By the name that stands in the file: dotted, `module:qualname` or the last part.
-        alone: By their own names: dotted, or the last part where only one of them is called so.
+    They are `named` in the file by a dotted name, by `module:qualname` or by the last part. Those
+    that stand `alone` are known by their own names: dotted, or the last part where only one of them
+    is called so.
 
     Example:
         >>> class Mine: ...
@@ -38,11 +38,7 @@ class Trust:
 
     @classmethod
     def of(cls, words: Words) -> Trust:
-        """What a caller said, in any of the ways it may be said.
-
-        Raises:
-            ConfigError: It holds something that has no name.
-        """
+        """What a caller said, in any of the ways it may be said."""
         if words is None:
             return NOTHING
         if isinstance(words, Trust):
@@ -54,11 +50,7 @@ class Trust:
         return cls(alone=words)
 
     def add(self, thing: Any) -> None:
-        """Let a class or function be named.
-
-        Raises:
-            ConfigError: It has no name.
-        """
+        """Let a class or function be named."""
         module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
         if not callable(thing) or not module or not name:
             raise ConfigError(
@@ -74,11 +66,7 @@ class Trust:
         self._short[_last(name)] = [*(each for each in short if each is not before), thing]
 
     def find(self, name: str) -> Any:
-        """What a name of a file stands for; None if nobody gave it a meaning.
-
-        Args:
-            name: The dotted name.
-        """
+        """What a name of a file stands for; None if nobody gave it a meaning."""
         if not self:
             return None
         path = name.replace(":", ".")

@@ -33,12 +33,7 @@ _AS_IT_IS: Final = 1 << 31
 def line_of(batch: SampleBatch | MultiAgentBatch, packed: Collection[str] | None = None) -> bytes:
     """A batch as one line of JSON.
 
-    Args:
-        batch: Of one policy or several.
-        packed: Which columns are packed; by default all but those of outcomes and ids.
-
-    Raises:
-        ConfigError: Infos hold what JSON has no word for.
+    Without `packed`, all columns but those of outcomes and ids are.
     """
     if isinstance(batch, MultiAgentBatch):
         parts = {policy: _columns(part, packed) for policy, part in batch.policy_batches.items()}

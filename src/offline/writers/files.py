@@ -23,12 +23,8 @@ Progress = Callable[[int], None]
 class Folder:
     """A folder that is filled file by file, and goes on where it was interrupted.
 
-    Args:
-        path: The folder; it has to be new, empty, or left unfinished by the same source.
-        source: What it is made of, as data that JSON can hold.
-
-    Raises:
-        ConfigError: Something else lies there.
+    It has to be new, empty, or left unfinished by the same `source`, which is data that JSON can
+    hold.
     """
 
     def __init__(self, path: Path, source: Any) -> None:
@@ -60,14 +56,9 @@ class Folder:
     ) -> None:
         """Write items into files of up to `most` steps.
 
-        Args:
-            name: Of the files, with a place for their number.
-            items: All of them, in the same order each time.
-            write: Writes a file of items, whole or not at all.
-            count: How many items a written file has.
-            steps: How many steps an item has.
-            most: How many steps a file has at most, if it is not one item alone.
-            progress: Told how many steps more were written.
+        `items` come in the same order each time; `name` has a place for the number of a file, of
+        which `write` writes all items or none, `count` tells how many a written one has. `progress`
+        is told how many steps more were written.
         """
         number, done = 0, 0
         while (file := self.path / name.format(number)).is_file():

@@ -35,15 +35,8 @@ def write_minari(
 ) -> None:
     """Write episodes as a dataset; its files are put in place when all are written.
 
-    Args:
-        folder: Where `data/` is made.
-        episodes: Of one agent each.
-        name: The dataset's id, such as "cartpole/expert-v0".
-        progress: Told how many steps more were written.
-
-    Raises:
-        MissingExtraError: h5py is not installed.
-        ConfigError: An episode is of several agents, or has no step.
+    `name` is its id, such as "cartpole/expert-v0"; `progress` is told how many steps more were
+    written.
     """
     with extra_needed("h5py", "writing datasets of Minari"):
         import h5py
