@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import abc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,28 +13,6 @@ from ..legacy.batches.multi_agent_batch import MultiAgentBatch, concat_samples
 from ..legacy.batches.sample_batch import SampleBatch
 from ..v2.episodes.multi_agent import MultiAgentEpisode
 from ..v2.episodes.single_agent import SingleAgentEpisode
-from .damaged import Damage
-
-
-class ReaderOfEpisodes(abc.ABC):
-    """A reader of episodes: batches, and what is to tell of them, follow."""
-
-    @abc.abstractmethod
-    def episodes(self, damage: Damage) -> Iterator[Any]:
-        """Every episode once."""
-
-    def batches(self, damage: Damage) -> Iterator[SampleBatch | MultiAgentBatch]:
-        """One batch an episode."""
-        for number, episode in enumerate(self.episodes(damage)):
-            yield batch_of(episode, number)
-
-    def facts(self, damage: Damage) -> dict[str, Any]:
-        """Columns and counts."""
-        return facts_of_episodes(self.episodes(damage), self.written_by(damage))
-
-    def written_by(self, damage: Damage) -> str | None:
-        """What wrote the files, where they tell."""
-        return None
 
 
 def batch_of_episode(episode: SingleAgentEpisode, number: int) -> SampleBatch:

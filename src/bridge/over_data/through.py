@@ -16,7 +16,7 @@ from ...core.errors import PieceError
 from ...core.types import Nest
 from ...offline.damaged import Damage
 from ...offline.dataset import Dataset
-from ...offline.episode_batches import ReaderOfEpisodes
+from ...offline.readers.of_episodes import ReaderOfEpisodes
 from ...offline.recordings import Recording, Recordings, episodes_of, recording_of
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..loading.natives import natives_of

@@ -23,9 +23,9 @@ from ...core.errors import RlconnectError
 from ...core.types import Array
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..damaged import Damage
-from ..episode_batches import ReaderOfEpisodes
 from . import hdf5
 from .array_columns import ArrayColumn, opened
+from .of_episodes import ReaderOfEpisodes
 from .places import Place
 
 SUFFIXES: Final = (".npz", *hdf5.SUFFIXES)

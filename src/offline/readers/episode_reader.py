@@ -14,8 +14,8 @@ from ...v2.episodes.multi_agent import MultiAgentEpisode
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ...v2.recorded.episode_parquet import MAPPING
 from ..damaged import Damage
-from ..episode_batches import ReaderOfEpisodes
 from .episode_items import quick_state
+from .of_episodes import ReaderOfEpisodes
 from .old_episodes import Episode
 from .places import Place
 from .tables import read_rows, tables_among, writer_of

@@ -23,10 +23,10 @@ from ...core.errors import CheckpointError
 from ...core.spaces.walk import AnySpace
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..damaged import Damage
-from ..episode_batches import ReaderOfEpisodes
 from . import arrow_files, hdf5, jpeg
 from .json_lines import parsed
 from .minari_spaces import read_space
+from .of_episodes import ReaderOfEpisodes
 from .places import Place
 
 METADATA: Final = "metadata.json"

@@ -9,7 +9,7 @@ from typing_extensions import Self
 from ...core.data.budget import Limits
 from ...v2.algorithms.episode_files import SUFFIX, read_episodes
 from ..damaged import Damage
-from ..episode_batches import ReaderOfEpisodes
+from .of_episodes import ReaderOfEpisodes
 from .old_episodes import Episode
 from .places import Place
 

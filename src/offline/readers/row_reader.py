@@ -23,8 +23,8 @@ from ...core.errors import RlconnectError
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ...v2.recorded.columns import joined_columns
 from ..damaged import Damage
-from ..episode_batches import ReaderOfEpisodes
 from .json_lines import first_lines, read_lines, text_among
+from .of_episodes import ReaderOfEpisodes
 from .old_batches import array_of
 from .packed import unpack
 from .places import Place
