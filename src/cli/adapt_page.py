@@ -36,13 +36,7 @@ def adapt_page(suggestion: Suggestion, is_settled: bool, written: str | None) ->
 def next_command(
     path: str, steps: Mapping[str, Sequence[str]], *, is_open: bool = False
 ) -> RenderableType:
-    """The command that goes on from here; to be printed without wrapping.
-
-    Args:
-        path: The checkpoint.
-        steps: Proposed ones, by option.
-        is_open: Whether some question is not answered.
-    """
+    """The command that goes on from here; to be printed without wrapping."""
     words = list(given_words())
     if "--out" not in words:
         words += ["--out", free_name(path, "adapted")]

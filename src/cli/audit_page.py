@@ -33,13 +33,7 @@ _MOST_NAMES: Final = 8
 
 
 def show_audits(paths: Sequence[str | os.PathLike[str]], *, as_json: bool, one: bool = True) -> int:
-    """Print an audit of each path and give the exit code.
-
-    Args:
-        paths: Files or folders.
-        as_json: One JSON document instead of pages.
-        one: Whether the document is the audit of one path, or a list.
-    """
+    """Print an audit of each path and give the exit code."""
     found = [audit(path) for path in paths]
     if as_json:
         data = [each.as_data() for each in found]

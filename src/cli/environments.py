@@ -43,10 +43,6 @@ class Environment:
     def make(self, path: str, *, filmed: bool = False) -> Any:
         """A live environment.
 
-        Args:
-            path: The checkpoint, whose own settings count where none were given.
-            filmed: Whether it is to draw what a film shows.
-
         Raises:
             ConfigError: Its name or settings cannot be used.
             PieceError: Nobody says which.
@@ -106,10 +102,6 @@ def adapting_first(path: str, words: Sequence[str]) -> Iterator[None]:
 def settings_in(texts: Iterable[str], option: str) -> dict[str, Any]:
     """Settings as people type them: JSON, or KEY=VALUE.
 
-    Args:
-        texts: One or several.
-        option: What they were given to.
-
     Raises:
         ConfigError: They are neither.
     """
@@ -141,12 +133,7 @@ def own_environment(path: str) -> str | None:
 
 
 def _own_settings(path: str, name: str = "") -> dict[str, Any]:
-    """A checkpoint's own settings for its environment, as far as they are plain.
-
-    Args:
-        path: The checkpoint.
-        name: Only where its environment is called so.
-    """
+    """A checkpoint's own settings for its environment, as far as they are plain."""
     from ..core.vault import open_checkpoint
     from ..v2.envs.registry import check_env_config, env_of_file
 

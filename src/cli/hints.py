@@ -37,10 +37,6 @@ _MOST: Final = 3
 def shell_hint(hint: str, missing: list[str] | None = None) -> str:
     """A hint for somebody who types commands.
 
-    Args:
-        hint: The library's.
-        missing: Names in a file that nobody knows, if it is about them.
-
     Example:
         >>> shell_hint("It takes 4 numbers. Give it: Policy.from_checkpoint(path, algorithm=...).")
         'It takes 4 numbers. Give --algorithm NAME.'

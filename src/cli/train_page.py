@@ -33,14 +33,7 @@ _COUNTS = ("iterations", "steps", "episodes")
 def as_data(
     run: TrainingRun, recipe: Recipe, why: str, again: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """What came of a run, as plain data.
-
-    Args:
-        run: The run.
-        recipe: What it was to do.
-        why: Which metric has ended it.
-        again: Options that have to be said again where it goes on.
-    """
+    """What came of a run, as plain data."""
     from ..v2.logging.flat_result import scalars
     from ..v2.tuning.enough import short
     from ..v2.tuning.training_run import RETURN
@@ -68,11 +61,7 @@ def as_data(
 
 
 def train_page(data: dict[str, Any]) -> tuple[RenderableType, list[Text]]:
-    """The page, and the lines below it that can be copied.
-
-    Args:
-        data: As `as_data` gives it.
-    """
+    """The page, and the lines below it that can be copied."""
     lines = [
         Text.assemble(
             (visible(data["algorithm"]), "title"), ("  in  ", "label"), visible(data["env"])

@@ -98,11 +98,7 @@ class Recipe:
         return found
 
     def tell(self, words: list[str]) -> None:
-        """Lay what was told in words over the settings.
-
-        Args:
-            words: Each `NAME=VALUE`.
-        """
+        """Lay what was told in words over the settings."""
         from ..v2.config.told_settings import add_told
 
         for word in words:
@@ -133,11 +129,7 @@ class Recipe:
         return Environment(self.env, [json.dumps(settings)] if settings else None)
 
     def config(self, folder: Path) -> AlgorithmConfig:
-        """The settings.
-
-        Args:
-            folder: The run's, which may hold what it begins from.
-        """
+        """The settings."""
         from ..v2.config.file_settings import attributes_of, check_counts, tell_paths
         from ..v2.config.toml_settings import take_settings
 
@@ -196,12 +188,7 @@ class Recipe:
         return value
 
     def training(self, folder: Path, services: Sequence[str] = ()) -> TrainingRun:
-        """The run.
-
-        Args:
-            folder: Its folder.
-            services: Where else results go; no folder says so, only who runs the command.
-        """
+        """The run."""
         from ..v2.config.toml_settings import toml_of
         from ..v2.logging.loggers import DEFAULT_LOGGERS
         from ..v2.logging.services import service_named

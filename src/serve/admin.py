@@ -106,11 +106,6 @@ _change = change
 async def load(model: Model, path: str, number: int | None = None) -> Version:
     """Load another version of a model; it acts for nobody yet.
 
-    Args:
-        model: It.
-        path: Where the version is.
-        number: Its number; the next one if None.
-
     Raises:
         RlconnectError: It cannot be read, or is for another environment.
     """

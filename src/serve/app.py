@@ -176,12 +176,7 @@ class App:
         when_read(codec.decode, request.body, act)
 
     def act(self, asked: Any, reply: Reply) -> None:
-        """Act for one request; every mistake in it is answered.
-
-        Args:
-            asked: The request's fields.
-            reply: Called once, now or later.
-        """
+        """Act for one request; every mistake in it is answered."""
         began = time.perf_counter()
         name = ""
 

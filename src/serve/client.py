@@ -200,12 +200,7 @@ class Client(Asking):
 
 
 class ClientSession:
-    """A session of a client: its requests are numbered, so that each acts once.
-
-    Args:
-        client: Who asks.
-        options: Of each request.
-    """
+    """A session of a client: its requests are numbered, so that each acts once."""
 
     def __init__(self, client: Client, options: Mapping[str, Any]) -> None:
         self._client, self._options = client, dict(options)

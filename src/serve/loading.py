@@ -21,11 +21,6 @@ def first_versions(
 ) -> tuple[list[Version], Casting | None]:
     """The policies that a server begins with; each has acted once. And who plays whom, if told.
 
-    Args:
-        settings: What to serve.
-        policy_ids: Only these policies of each checkpoint.
-        options: Of `rlconnect.load`.
-
     Raises:
         ConfigError: No policy is named, or an agent's is none of them.
         CheckpointError: One cannot be read.
@@ -57,11 +52,6 @@ def first_versions(
 
 def next_version(model: Model, path: str, number: int | None = None) -> Version:
     """Another version of a model, loaded from a path; it acts for nobody yet.
-
-    Args:
-        model: It.
-        path: Where the version is.
-        number: Its number; the next one if None.
 
     Raises:
         CheckpointError: It cannot be read.

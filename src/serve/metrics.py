@@ -93,11 +93,7 @@ class Metrics:
         ]
 
     def text(self, gauges: dict[str, float]) -> str:
-        """All of it in Prometheus' text format.
-
-        Args:
-            gauges: What is measured just now, by name (with its labels).
-        """
+        """All of it in Prometheus' text format."""
         lines = ["# TYPE rlconnect_requests_total counter"]
         for (policy, status), count in sorted(self._requests.items()):
             lines.append(f"rlconnect_requests_total{labels(policy=policy, status=status)} {count}")

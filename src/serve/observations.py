@@ -16,10 +16,6 @@ from .errors import ServeError
 class ObservationReader:
     """Reads observations of one space.
 
-    Args:
-        space: What the policy's environment gives.
-        name: What a refusal calls them.
-
     Example:
         >>> reader = ObservationReader(spaces.Box(-1, 1, (2,)))
         >>> reader.rows([[0.0, 1.0], [0.5, 0.5]])

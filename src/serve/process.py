@@ -48,15 +48,7 @@ def run(
 def _run_workers(
     settings: ServeSettings, started: Callable[[Server], None] | None, loading: Mapping[str, Any]
 ) -> int:
-    """Serve with several processes, and come back when all have ended.
-
-    Args:
-        settings: What to serve, and how; bounds are for all together.
-        started: Called in the first process when all answer.
-        loading: As for `app_of`.
-
-    Returns:
-        The exit code.
+    """Serve with several processes; gives the exit code when all have ended.
 
     Raises:
         ConfigError: This system cannot, or somebody has the port.

@@ -96,11 +96,7 @@ def _number(name: str, value: Any) -> Any:
 
 
 class Replica:
-    """One process that serves, as Ray starts it.
-
-    Args:
-        settings: Those of a server, by name.
-    """
+    """One process that serves, as Ray starts it."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         from ray import serve

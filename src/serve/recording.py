@@ -83,14 +83,7 @@ class Recorder:
     def keep(
         self, version: Version, episodes: Sequence[Any], size: int, done: Callable[[], object]
     ) -> None:
-        """Keep episodes that a client played by itself.
-
-        Args:
-            version: Whose weights it had.
-            episodes: As `sent_episodes` reads them.
-            size: About how many bytes they hold.
-            done: Called in the thread when they are taken, and the client may send others.
-        """
+        """Keep episodes that a client played by itself."""
         self._events.put((version, episodes, size, done))
 
     def _acted(self, version: Version, turn: Turn) -> None:

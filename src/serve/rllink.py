@@ -81,22 +81,13 @@ class Link:
 
 @dataclass(slots=True)
 class Message(Request):
-    """One message of a client.
-
-    Args:
-        link: Who sent it.
-    """
+    """One message of a client."""
 
     link: Link | None = None
 
 
 class FrameParser(RequestParser):
-    """Cuts messages out of what comes in.
-
-    Args:
-        limits: How much is taken in.
-        link: Whose they are.
-    """
+    """Cuts messages out of what comes in."""
 
     def __init__(self, limits: HttpLimits, link: Link) -> None:
         super().__init__(limits)
@@ -121,11 +112,7 @@ class FrameParser(RequestParser):
 
 
 class LinkConnection(HttpConnection):
-    """One client's connection.
-
-    Args:
-        connections: All of them; their app is an `RLlink`.
-    """
+    """One client's connection."""
 
     refusal = staticmethod(frame_error)
 

@@ -31,10 +31,6 @@ _TIDY = 2.0
 def app_of(settings: ServeSettings, **loading: Any) -> App:
     """The endpoints with all policies loaded.
 
-    Args:
-        settings: What to serve, and how.
-        **loading: As for `first_versions`.
-
     Raises:
         ConfigError: No policy is named, two by one name, or an agent's is none of them.
         CheckpointError: One cannot be read.
@@ -92,11 +88,6 @@ class Others(Protocol):
 
 class Server:
     """Listens, answers, and ends without losing what it accepted.
-
-    Args:
-        app: What answers.
-        settings: How.
-        crew: Other processes, if there are some.
 
     Attributes:
         address: Where it listens, once it does.
@@ -165,11 +156,7 @@ class Server:
         self._servers.append(server)
 
     async def run(self, started: Callable[[Server], None] | None = None) -> None:
-        """Serve until somebody asks to end, by `stop` or by a signal.
-
-        Args:
-            started: Called when the server listens.
-        """
+        """Serve until somebody asks to end, by `stop` or by a signal."""
         await self.start()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -152,12 +152,7 @@ class SessionTable:
                 return id_
 
     def follow(self, journal: Journal, is_ours: Callable[[str], bool]) -> None:
-        """Go on where another table's journal ends: all of its sessions are gone.
-
-        Args:
-            journal: Is told which sessions begin and end from now on.
-            is_ours: Whether sessions of a name live here.
-        """
+        """Go on where another table's journal ends: all of its sessions are gone."""
         self._journal, self._is_ours = journal, is_ours
         for key in journal.lost[-_MOST_GONE:]:
             self._gone[key] = "the worker that had it died"

@@ -104,10 +104,6 @@ def locate(module: str, name: str) -> Place | None:
     A module of RLlib also hands out what it imports itself. So a name that the module's row does
     not say, and that means the same in every other module, is found as well.
 
-    Args:
-        module: The whole path, `ray.rllib.utils.numpy`.
-        name: What is looked for in it.
-
     Example:
         >>> locate("ray.rllib.algorithms.ppo.ppo", "Columns")
         Place(home='v2', name='Columns')

@@ -44,13 +44,7 @@ class MarkingTransformer(cst.CSTTransformer):
         self._whys: list[list[tuple[int, str]]] = []
 
     def leave_alone(self, node: cst.CSTNode, what: str, why: str) -> None:
-        """Note that a part of the current statement is left as it is.
-
-        Args:
-            node: The part, as the source has it.
-            what: Which part, in words or code.
-            why: What to do about it.
-        """
+        """Note that a part of the current statement is left as it is."""
         line = self.get_metadata(PositionProvider, node).start.line
         self.left.append(Left(line, what, why))
         if self._whys:

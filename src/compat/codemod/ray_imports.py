@@ -29,9 +29,6 @@ _WHY_NOT: Final = "import its names instead"
 class RayImports(cst.CSTTransformer):
     """Rewrites imports from Ray; notes what it has to leave.
 
-    Args:
-        names: The names that the file has for modules of Ray.
-
     Attributes:
         is_concerned: The file imports Ray or rlconnect at all.
         renamed: Old names of classes, imported under themselves, that have a new name.

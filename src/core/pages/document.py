@@ -85,12 +85,7 @@ footer{margin-top:48px;font-size:13px}
 
 
 def document(title: str, body: Sequence[str]) -> str:
-    """A page of its own that needs nothing else.
-
-    Args:
-        title: What a browser calls it.
-        body: HTML, in order.
-    """
+    """A page of its own that needs nothing else."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -149,11 +144,7 @@ def flow(boxes: Sequence[tuple[str, str]], between: Sequence[str] = ()) -> str:
 
 
 def inside(body: str) -> str:
-    """A drawing for a page of others, such as a notebook: in the colours of the text around it.
-
-    Args:
-        body: HTML.
-    """
+    """A drawing for a page of others, such as a notebook: in the colours of the text around it."""
     colours = (
         "--ink:currentColor;--card:transparent;--mark:#5a8fd0;--good:#2f9a6b;--bad:#d8543f;"
         "--two:#c8792f;--three:#2f9a6b;--four:#9a72c4;--five:#2a97ab;--six:#cc6a98;"

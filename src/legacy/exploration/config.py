@@ -78,12 +78,7 @@ class ParameterNoise(Exploration):
 
 
 class AbsentExploration(Exploration):
-    """A class of the author's own that is not here: acts while nothing is to be explored.
-
-    Args:
-        action_space: Where the actions go.
-        name: The class as the file names it.
-    """
+    """A class of the author's own that is not here: acts while nothing is to be explored."""
 
     def __init__(self, action_space: Space[Any], *, name: str) -> None:
         super().__init__(action_space)

@@ -34,17 +34,7 @@ def write(
     compress_columns: Collection[str] | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Write all of the data; see `Dataset.write`.
-
-    Args:
-        reader: What reads it.
-        files: Which files it is read from, so that no others go on in this folder.
-        episodes: What it reads, as episodes.
-        path: The folder.
-        format: Which of `FORMATS`.
-        compress_columns: Of "json", which columns are packed.
-        progress: Told how many steps more were written.
-    """
+    """Write all of the data; see `Dataset.write`."""
     if format not in FORMATS:
         raise ConfigError(f"no format {format!r}", expected=", ".join(map(repr, FORMATS)))
     folder = Folder(path, {"format": format, "of": files})

@@ -41,9 +41,6 @@ class HttpLimits:
 class RequestParser:
     r"""Cuts requests out of what comes in.
 
-    Args:
-        limits: How much is taken in.
-
     Attributes:
         wants_continue: Whether the sender waits for a go-ahead before its body.
         keeps_alive: Whether the sender of the last request wants to send another one.

@@ -28,11 +28,6 @@ class App(Interface):
 class Connections:
     """All connections of a server, and the clock that ends those that take too long.
 
-    Args:
-        app: What answers.
-        limits: How much and how long.
-        kind: What each connection is.
-
     Attributes:
         is_draining: Whether each connection ends with its next answer.
     """
@@ -61,9 +56,6 @@ class Connections:
 
 class HttpConnection(asyncio.Protocol):
     """One connection.
-
-    Args:
-        connections: All of them.
 
     Attributes:
         deadline: When it is late, by the loop's clock.

@@ -31,11 +31,6 @@ class Crew:
 
     A session lives in the worker that its name falls to; whoever is asked lets that one answer.
     The first worker leads changes of policies, so that they come to all in the same order.
-
-    Args:
-        app: The endpoints of this one.
-        post: Its place.
-        admin_token: What those have to show who change policies.
     """
 
     def __init__(self, app: App, post: Post, admin_token: str = "") -> None:

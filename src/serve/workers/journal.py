@@ -16,9 +16,6 @@ class Journal:
     A process may die at any time; what it wrote stays. Nothing is flushed: sessions end with the
     machine anyway.
 
-    Args:
-        path: The file.
-
     Attributes:
         lost: The sessions of whoever wrote here before.
     """

@@ -78,11 +78,7 @@ class Frames(asyncio.Protocol):
 
 
 class Link:
-    """Asks one other worker; what it does not answer because it dies is asked its successor.
-
-    Args:
-        path: Where it listens.
-    """
+    """Asks one other worker; what it does not answer because it dies is asked its successor."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -180,10 +176,6 @@ class Link:
 
 class Questions:
     """Answers what other workers ask.
-
-    Args:
-        path: Where to listen.
-        handle: Answers.
 
     Attributes:
         asking: Who is connected.

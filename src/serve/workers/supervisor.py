@@ -48,12 +48,7 @@ class Post:
 
 
 class Supervisor:
-    """Keeps a number of workers at work.
-
-    Args:
-        count: How many.
-        work: What each does; called in a process of its own.
-    """
+    """Keeps a number of workers at work."""
 
     def __init__(self, count: int, work: Callable[[Post], None]) -> None:
         self._count, self._work = count, work

@@ -10,9 +10,6 @@ from ...core.errors import MissingExtraError
 def running_ray(what: str) -> Any:
     """Ray Core, running.
 
-    Args:
-        what: Who needs it, for the error.
-
     Raises:
         MissingExtraError: It is not installed.
     """

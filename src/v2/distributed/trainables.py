@@ -46,14 +46,7 @@ def algorithm_trainable(
     begin_from: Any = None,
     merge: Callable[[Any, Mapping[str, Any]], Any] = _updated,
 ) -> Any:
-    """An algorithm with settings as a class that Ray Tune trains.
-
-    Args:
-        algorithm_class: The algorithm.
-        config: Its settings; those of a trial go before them.
-        begin_from: A checkpoint that all trials begin from.
-        merge: Gives the settings with those of a trial.
-    """
+    """An algorithm with settings as a class that Ray Tune trains."""
     env = config.env
     creator = env_creator_of(env) if isinstance(env, str) and is_registered(env) else None
 

@@ -69,9 +69,6 @@ class AgentLayout:
     def seen(self, by_env: Sequence[Mapping[Hashable, Any]]) -> dict[Any, Nest]:
         """Observations as rows, by module.
 
-        Args:
-            by_env: The last ones of each environment.
-
         Raises:
             NotColumnar: They are not all built alike.
         """
@@ -83,12 +80,7 @@ class AgentLayout:
     def by_env(
         self, columns: Mapping[Any, Nest], orders: Sequence[Collection[Hashable]]
     ) -> list[dict[Hashable, Any]]:
-        """A column of all modules as items: for each environment by agent.
-
-        Args:
-            columns: The column by module id.
-            orders: In which order agents come in each environment; others may be among them.
-        """
+        """A column of all modules as items: for each environment by agent."""
         items = [item for module_id in self.slots for item in items_of(columns[module_id])]
         ordered: Iterator[Any] = iter(self._in_order(items))
         rows = [dict(zip(agents, ordered)) for agents in self.agents]  # noqa: B905  # it goes on

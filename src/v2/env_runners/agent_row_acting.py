@@ -35,11 +35,6 @@ _MANY: Final = 64
 class AgentRowActing:
     """Acts by several modules; all pieces of both pipelines are built-in ones.
 
-    Args:
-        pieces: Those on the way to the modules.
-        to_env: The run on the way back.
-        modules: By id.
-
     Attributes:
         layout: Who acts next.
         seen: What they act on, by module.

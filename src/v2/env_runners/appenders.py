@@ -19,9 +19,6 @@ class Appenders:
     An episode is learnt after its first step, when all its columns are there as lists; until then
     it is missing here, and its steps are added by itself. Nobody else may exchange its lists.
 
-    Args:
-        num_envs: How many episodes run.
-
     Attributes:
         names: Of the extra model outputs.
         missing: The places of episodes that are not learnt.

@@ -24,21 +24,13 @@ class CallbackHooks:
     """The hooks that a user has filled; the others cost nothing.
 
     Objects are called before the functions that a config holds as `callbacks_on_...`.
-
-    Args:
-        objects: Of callback classes.
-        config: Whose functions are called too.
     """
 
     def __init__(self, objects: Iterable[Any], config: AlgorithmConfig) -> None:
         self._found = overridden_hooks(objects, config)
 
     def of(self, name: str) -> list[Callable[..., Any]]:
-        """Give what is to be called for a hook, in order.
-
-        Args:
-            name: As RLlib calls it: "on_episode_step".
-        """
+        """Give what is to be called for a hook, in order."""
         return self._found.get(name, [])
 
     def call(self, name: str, **kwargs: Any) -> None:

@@ -51,13 +51,7 @@ class SampleCounts:
         by_agent: Mapping[Hashable, int],
         by_module: Mapping[Hashable, int],
     ) -> None:
-        """Count steps.
-
-        Args:
-            env_steps: Of environments.
-            by_agent: Of each agent.
-            by_module: Of each module.
-        """
+        """Count steps."""
         self.env_steps += env_steps
         for agent, steps in by_agent.items():
             self._agent_steps[str(agent)] += steps
@@ -77,11 +71,7 @@ class SampleCounts:
         self._seconds.setdefault(key, []).append(seconds)
 
     def log_to(self, metrics: Any) -> None:
-        """Log what was counted since the last time, by RLlib's keys.
-
-        Args:
-            metrics: A `MetricsLogger`.
-        """
+        """Log what was counted since the last time, by RLlib's keys."""
         ended, self._ended = self._ended, []
         self._log_sums(metrics, names.NUM_ENV_STEPS_SAMPLED, (), self.env_steps)
         self._log_sums(metrics, names.NUM_EPISODES, (), len(ended))

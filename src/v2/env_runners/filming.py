@@ -18,9 +18,6 @@ class EpisodeFilm(RLlibCallback):
     """Films an episode of the first environment whenever there is no film yet.
 
     Whoever takes the file away asks for the next one.
-
-    Args:
-        path: The film, a `.gif` or `.mp4`.
     """
 
     def __init__(self, path: Path) -> None:

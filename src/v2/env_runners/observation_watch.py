@@ -23,10 +23,6 @@ class NonFiniteError(SpaceError):
 def expect_finite(episodes: Iterable[Any], where: str) -> None:
     """Check all observations of episodes, or raise.
 
-    Args:
-        episodes: Of single agents.
-        where: Whose observations they are, for the message.
-
     Raises:
         NonFiniteError: One is not finite.
     """
@@ -47,12 +43,7 @@ def expect_finite(episodes: Iterable[Any], where: str) -> None:
 
 
 def warn_if_outside(space: gym.Space[Any], observations: Sequence[Any]) -> None:
-    """Warn of first observations that lie outside of their space.
-
-    Args:
-        space: Of one observation.
-        observations: One of each environment.
-    """
+    """Warn of first observations that lie outside of their space."""
     for index, observation in enumerate(observations):
         reason = explain_mismatch(space, observation)
         if reason is not None:

@@ -29,11 +29,7 @@ _NAME: Final = "the state of a runner in the middle of its episodes"
 
 
 def paused(runner: Any) -> Any:
-    """Where a runner is, as data; None if its next sample begins with a reset anyway.
-
-    Args:
-        runner: A runner that does not sample just now.
-    """
+    """Where a runner is, as data; None if its next sample begins with a reset anyway."""
     envs = getattr(getattr(runner, "stepper", None), "memory", None)
     if runner.needs_initial_reset or envs is None:
         return None

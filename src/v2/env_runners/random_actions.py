@@ -15,10 +15,6 @@ _BLOCK: Final = 128
 class RandomActions:
     """Draws actions of agents from their spaces, in blocks: one draw for many steps.
 
-    Args:
-        spaces: The action space of each agent.
-        seed: Makes the actions the same each time.
-
     Example:
         >>> draw = RandomActions({"a": gym.spaces.Discrete(3)}, seed=0)
         >>> all(0 <= draw(["a"])["a"] < 3 for _ in range(9))

@@ -28,13 +28,7 @@ from ..connectors.table import Rows
 
 
 class RowActing:
-    """Acts by a module; each pipeline is one run.
-
-    Args:
-        to_module: The run on the way to the module.
-        to_env: The run on the way back.
-        module: The module.
-    """
+    """Acts by a module; each pipeline is one run."""
 
     def __init__(self, to_module: ActingRun, to_env: ColumnarRun, module: Any) -> None:
         self._to_module = to_module

@@ -28,13 +28,6 @@ class SampleSize(NamedTuple):
     ) -> SampleSize:
         """What is asked for; if nothing is, what the config says.
 
-        Args:
-            config: With `batch_mode` and the fragment length.
-            worker_index: The runner's.
-            num_envs: How many environments it has.
-            num_timesteps: What the caller said.
-            num_episodes: What the caller said.
-
         Raises:
             SampleSizeError: Both are given.
         """

@@ -17,12 +17,7 @@ from ..envs.sub_envs import Transitions
 
 
 class Teaching:
-    """Asks a teacher what it would do where the student is.
-
-    Args:
-        teacher: The teacher.
-        num_envs: How many environments step together.
-    """
+    """Asks a teacher what it would do where the student is."""
 
     def __init__(self, teacher: Teacher, num_envs: int) -> None:
         self._teacher, self._env_ids = teacher, range(num_envs)
@@ -31,12 +26,7 @@ class Teaching:
 
     @classmethod
     def of(cls, config: Any, env: Any) -> Teaching | None:
-        """The teacher that a config names; None where it names none, or nobody learns.
-
-        Args:
-            config: The runner's.
-            env: The environments.
-        """
+        """The teacher that a config names; None where it names none, or nobody learns."""
         source = getattr(config, "teacher", None)
         if source is None or config.in_evaluation:
             return None
@@ -72,12 +62,7 @@ class Teaching:
         return self._teacher.answer(DEFAULT_MODULE_ID, observations, ids, reward=self._reward) or {}
 
     def follow_agents(self, transitions: AgentTransitions, waiting: Sequence[bool]) -> None:
-        """Take in a step of environments with several agents.
-
-        Args:
-            transitions: What they returned.
-            waiting: Which of them were reset in it.
-        """
+        """Take in a step of environments with several agents."""
         self._reward = transitions.rewards
         begun = [index for index in self._env_ids if waiting[index] or index in transitions.failed]
         if begun:
@@ -121,11 +106,7 @@ class Teaching:
 
 
 class _ToldTeacher:
-    """What stands for a teacher that a checkpoint names: its path is not opened.
-
-    Args:
-        path: The path.
-    """
+    """What stands for a teacher that a checkpoint names: its path is not opened."""
 
     def __init__(self, path: ToldPath) -> None:
         self._path = path

@@ -158,13 +158,7 @@ class VectorEnvRunner(EnvRunner):
     def _reset_envs(
         self, episodes: Sequence[Any], shared_data: dict[str, Any], explore: bool
     ) -> None:
-        """Reset all environments, and give the episodes their first observations.
-
-        Args:
-            episodes: The running ones, which wait for that.
-            shared_data: What pieces share from now on.
-            explore: Whether the module explores.
-        """
+        """Reset all environments, and give the episodes their first observations."""
         for index, episode in enumerate(episodes):
             self._call_on_episode("on_episode_created", episode, index)
         before = perf_counter()
@@ -180,12 +174,7 @@ class VectorEnvRunner(EnvRunner):
 
     @abc.abstractmethod
     def _look_at_reset(self, observations: Any, is_checked: bool) -> None:
-        """See what a reset gave.
-
-        Args:
-            observations: Of each environment.
-            is_checked: Whether to warn of what lies outside its space.
-        """
+        """See what a reset gave."""
 
     @property
     def _ongoing_episodes(self) -> list[Any]:

@@ -71,14 +71,7 @@ def memory_of(env: Any) -> list[Any] | None:
 
 
 def remember(env: Any, memory: list[Any]) -> bool:
-    """Bring an environment to where another one of its kind was.
-
-    Args:
-        env: One that was made as the other one.
-        memory: What `memory_of` gave.
-
-    Returns:
-        Whether it is there now. If not, it is built in another way, and has to be reset.
+    """Bring an environment to where another of its kind was; False where it is built otherwise.
 
     Raises:
         CorruptCheckpointError: The memory is damaged.

@@ -64,9 +64,6 @@ class SyncVectorMultiAgentEnv(MultiAgentEnvs):
 class ForeignAgentEnvs:
     """Steps any vector of multi-agent environments.
 
-    Args:
-        vector_env: The vector.
-
     Raises:
         ConfigError: It is none.
     """

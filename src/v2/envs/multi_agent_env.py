@@ -177,9 +177,6 @@ class MultiAgentEnv(gym.Env[Any, Any]):
 def spaces_by_agent(env: Any) -> tuple[dict[Any, Space[Any]], dict[Any, Space[Any]]]:
     """All agents' observation and action spaces.
 
-    Args:
-        env: A `MultiAgentEnv`, maybe wrapped.
-
     Raises:
         UnknownAgentError: An agent has none.
     """

@@ -167,11 +167,6 @@ def make_multi_agent_envs(
 ) -> tuple[MultiAgentEnvs, EnvContext]:
     """Make the multi-agent environments of one runner.
 
-    Args:
-        config: With the settings of `environment`, `env_runners` and `fault_tolerance`.
-        worker_index: The runner's.
-        num_workers: How many runners there are.
-
     Raises:
         ConfigError: No environment is named, or none of this kind.
     """

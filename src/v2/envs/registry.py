@@ -134,10 +134,6 @@ def _full(id_: str) -> str:
 def check_env_config(env: Any, env_config: Any) -> None:
     """Refuse settings from a file that would steer how gymnasium makes an environment.
 
-    Args:
-        env: The environment; a registered one takes what settings it likes.
-        env_config: The settings.
-
     Raises:
         UnsafeCheckpointError: Some would.
     """

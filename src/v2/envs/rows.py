@@ -23,9 +23,6 @@ class RowReader:
     An environment may change in place what it has returned, so everything is copied: flat
     observations into the rows of one array, others into a list of items.
 
-    Args:
-        space: The space of one observation.
-
     Example:
         >>> read = RowReader(spaces.Box(0, 1, (2,), np.float32))
         >>> read([[0, 1], np.ones(2)])

@@ -109,14 +109,7 @@ class SubEnvs(abc.ABC):
         return {"ended": list(self._ended), "seeds": seeds, "envs": env_states}
 
     def remember(self, memory: Mapping[str, Any]) -> bool:
-        """Bring all environments to where others were.
-
-        Args:
-            memory: What `memory` gave.
-
-        Returns:
-            Whether they are there; if not, all have to be reset.
-        """
+        """Bring all environments to where others were; False where all have to be reset."""
         if len(memory["envs"]) != len(self._makers) or not self._remember(memory["envs"]):
             return False
         self._ended = list(memory["ended"])

@@ -45,11 +45,6 @@ def env_contexts(config: Any, worker_index: int, num_workers: int) -> list[EnvCo
 def make_vector_env(config: Any, worker_index: int = 0, num_workers: int = 0) -> MadeEnvs:
     """Make the environments of one runner.
 
-    Args:
-        config: With the settings of `environment`, `env_runners` and `fault_tolerance`.
-        worker_index: The runner's.
-        num_workers: How many runners there are.
-
     Raises:
         ConfigError: No environment is named, or none of this kind.
     """

@@ -26,13 +26,7 @@ def ray_that_runs() -> Any:
 
 
 def has_room(ray: Any, asked: Mapping[str, float], count: int) -> bool:
-    """Whether so many find room now; what Tune has set aside for a trial has it.
-
-    Args:
-        ray: Ray, running.
-        asked: What each of them needs.
-        count: How many there are.
-    """
+    """Whether so many find room now; what Tune has set aside for a trial has it."""
     if ray.util.get_current_placement_group() is not None:
         return True
     free = ray.available_resources()

@@ -44,11 +44,7 @@ class LearnerPlan:
 
 
 class LearnerWorker:
-    """Holds a learner, and has it do what the process that began it asks for.
-
-    Args:
-        index: Which one, from 0.
-    """
+    """Holds a learner, and has it do what the process that began it asks for."""
 
     def __init__(self, index: int) -> None:
         self._index = index

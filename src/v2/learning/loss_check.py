@@ -41,12 +41,7 @@ class LossCheck:
         self._update, self._minibatch = update, 0
 
     def know_terms(self, module_id: str, terms: Mapping[str, Any]) -> None:
-        """Keep what the next loss of a module is made of.
-
-        Args:
-            module_id: The module.
-            terms: Scalars by name.
-        """
+        """Keep what the next loss of a module is made of."""
         self._terms[module_id] = terms
 
     def look_at(self, losses: Mapping[str, Any]) -> None:

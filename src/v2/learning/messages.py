@@ -77,11 +77,7 @@ class SharedPages:
 
 
 def flattened(thing: Any) -> tuple[bytes, list[memoryview]]:
-    """A thing as bytes, and what is large in it where it lies.
-
-    Args:
-        thing: Anything that cloudpickle takes.
-    """
+    """A thing as bytes, and what is large in it where it lies."""
     buffers: list[pickle.PickleBuffer] = []
     body = io.BytesIO()
     _Pickler(body, protocol=5, buffer_callback=buffers.append).dump(thing)

@@ -122,12 +122,7 @@ class ModuleHolder(Checkpointable):
 
     @abc.abstractmethod
     def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
-        """Register the optimisers of a module.
-
-        Args:
-            module_id: The module.
-            config: Its settings.
-        """
+        """Register the optimisers of a module."""
 
     def configure_optimizers(self) -> None:
         """Register the optimisers of all modules."""

@@ -88,13 +88,7 @@ class PPOLearner(Learner):
                 self._update_module_kl_coeff(module_id=module_id, config=config, kl_loss=kl)
 
     def _update_module_kl_coeff(self, *, module_id: str, config: Any, kl_loss: float) -> None:
-        """Adapt the divergence's weight of a module.
-
-        Args:
-            module_id: The module.
-            config: Its settings.
-            kl_loss: The mean divergence in the last minibatch.
-        """
+        """Adapt the divergence's weight of a module."""
         coeff = self.curr_kl_coeffs_per_module[module_id]
         coeff.fill_(adapted_kl_coeff(float(coeff), kl_loss, config.kl_target))
         self.metrics.log_value(

@@ -45,11 +45,5 @@ def load_modules(module: MultiRLModule, path: str, only: Collection[str] | None 
 
 
 def load_module(module: Mapping[str, Any] | MultiRLModule, module_id: str, path: str) -> None:
-    """Take over the weights of one module from its folder.
-
-    Args:
-        module: The modules by id.
-        module_id: Which of them.
-        path: The folder.
-    """
+    """Take over the weights of one module from its folder."""
     module[module_id].restore_from_path(path)

@@ -89,12 +89,6 @@ def from_episodes(
 ) -> TrainBatch:
     """The batch that the learner pipeline makes of episodes.
 
-    Args:
-        episodes: Read, and changed by pieces that do.
-        connector: The learner pipeline.
-        rl_module: The modules by id.
-        metrics: Where its timers go.
-
     Raises:
         EpisodeError: There is no episode.
     """

@@ -48,12 +48,7 @@ class EventFile:
         self._write(_double(1, now) + _text(3, "brain.Event:2"))
 
     def add_scalars(self, values: Mapping[str, float], step: int) -> None:
-        """Write numbers by tag.
-
-        Args:
-            values: The numbers.
-            step: Where they are on the horizontal axis.
-        """
+        """Write numbers by tag."""
         summary = b"".join(
             _block(1, _text(1, tag) + _float(2, value)) for tag, value in values.items()
         )

@@ -18,10 +18,6 @@ SUFFIX = ".parquet"
 def write_episode_file(path: str | os.PathLike[str], episodes: Sequence[Any]) -> Path:
     """Write episodes into one file; an older one of that name is replaced in one step.
 
-    Args:
-        path: The file.
-        episodes: Of one agent each, as far as RLlib is to read them.
-
     Raises:
         MissingExtraError: pyarrow is not installed.
     """

@@ -17,10 +17,6 @@ from ...core.vault.own.atomic import replaced_file
 def write_row_file(path: Path, episodes: Sequence[Any]) -> Path:
     """Write the steps of episodes into one file, a row each; an older one is replaced in one step.
 
-    Args:
-        path: The file.
-        episodes: Of one agent each.
-
     Raises:
         MissingExtraError: pyarrow is not installed.
         ConfigError: A column is no array of numbers.

@@ -24,11 +24,6 @@ class TrainBatches:
 
     What is kept in memory (`materialize_data`, `materialize_mapped_data`) is shuffled anew for each
     round; what is not is read from the files each time, in their order.
-
-    Args:
-        config: The algorithm's.
-        data: What was recorded, by one agent.
-        spaces: What is observed and done.
     """
 
     def __init__(self, config: Any, data: RecordedData, spaces: tuple[Any, Any]) -> None:

@@ -258,13 +258,7 @@ class Checkpointable(abc.ABC):
     def _live_arguments(
         cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], names: FileNames
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The constructor's arguments, made live again from what a file holds.
-
-        Args:
-            args: As they were decoded.
-            kwargs: As they were decoded.
-            names: Looks up what they name.
-        """
+        """The constructor's arguments, made live again from what a file holds."""
         return tuple(live_arguments(args, names)), dict(live_arguments(dict(kwargs), names))
 
     @staticmethod
