@@ -49,7 +49,7 @@ _HOME: Final = {
     "MigratedPolicy": ".migrate.checkpoint",
     "MigrationPlan": ".migrate.plan",
     "MigrationStep": ".twins.step",
-    "Refusal": ".twins.refusal",
+    "Refusal": ".twins.twin",
     "Score": ".migrate.scoreboard",
     "load_migrated": ".migrate.checkpoint",
     "load_triple": ".loading.triples",

@@ -22,8 +22,8 @@ from .teach.taught import Lesson as Lesson, Taught as Taught
 from .teach.teach import kickstart as kickstart, teach as teach
 from .twins.authors_own import register_twin as register_twin
 from .twins.native_module import native_module as native_module
-from .twins.refusal import Refusal as Refusal
 from .twins.step import MigrationStep as MigrationStep
+from .twins.twin import Refusal as Refusal
 from .wrap.action_connector import LegacyActionConnectorV2 as LegacyActionConnectorV2
 from .wrap.agent_connector import LegacyAgentConnectorV2 as LegacyAgentConnectorV2
 from .wrap.multi_policy_module import LegacyMultiPolicyModule as LegacyMultiPolicyModule

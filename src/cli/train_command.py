@@ -209,7 +209,7 @@ def _begin(
         recipe.keep_teacher()
     if begin is None:
         return
-    from ..bridge.migrate.start import save_start
+    from ..bridge.migrate.checkpoint import save_start
 
     save_start(begin, folder / START, policy=policy, **loading.words())
     recipe.put("run", **{"from": begin})

@@ -56,11 +56,10 @@ from .models.base import LegacyModel as LegacyModel, ModelV2 as ModelV2, TorchMo
 from .models.complex import ComplexInputNetwork as ComplexInputNetwork
 from .models.defaults import MODEL_DEFAULTS as MODEL_DEFAULTS, get_filter_config as get_filter_config
 from .models.fcnet import FullyConnectedNetwork as FullyConnectedNetwork
+from .models.flat_layout import RepeatedValues as RepeatedValues, flatten as flatten, restore_original_dimensions as restore_original_dimensions
 from .models.layers import AppendBiasLayer as AppendBiasLayer, Reshape as Reshape, SlimConv2d as SlimConv2d, SlimFC as SlimFC, get_activation_fn as get_activation_fn, get_initializer_fn as get_initializer_fn, normc_initializer as normc_initializer, same_padding as same_padding, valid_padding as valid_padding
 from .models.lstm import LSTMWrapper as LSTMWrapper, RecurrentNetwork as RecurrentNetwork
 from .models.model_catalog import ModelCatalog as ModelCatalog
-from .models.original_observations import flatten as flatten, restore_original_dimensions as restore_original_dimensions
-from .models.repeated_values import RepeatedValues as RepeatedValues
 from .models.tensor_functions import FLOAT_MAX as FLOAT_MAX, FLOAT_MIN as FLOAT_MIN, convert_to_torch_tensor as convert_to_torch_tensor, reduce_mean_ignore_inf as reduce_mean_ignore_inf, sequence_mask as sequence_mask
 from .models.visionnet import VisionNetwork as VisionNetwork
 from .observations.filter_base import Filter as Filter, NoFilter as NoFilter

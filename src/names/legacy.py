@@ -82,8 +82,8 @@ LEGACY: Final = """\
 .models.layers: get_initializer_fn @ models.utils
 .models.lstm: LSTMWrapper RecurrentNetwork @ models.torch.recurrent_net
 .models.model_catalog: ModelCatalog @ models.catalog models
-.models.original_observations: flatten restore_original_dimensions @ models.modelv2
-.models.repeated_values: RepeatedValues @ models.repeated_values
+.models.flat_layout: flatten restore_original_dimensions @ models.modelv2
+.models.flat_layout: RepeatedValues @ models.repeated_values
 .models.visionnet: VisionNetwork @ models.torch.visionnet
 -.models.gtrxl: GRUGate @ models.torch.modules.gru_gate models.torch.modules
 -.models.gtrxl: RelativePositionEmbedding @ models.torch.modules.relative_multi_head_attention

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ...core.types import Nest
 from ...legacy.policy.policy import Policy
-from .int_actions import as_int32
+from .module_brain import as_int32
 
 
 class LegacyTensors(nn.Module):

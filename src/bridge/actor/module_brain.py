@@ -21,7 +21,6 @@ from ...core.step.plan import Choose, Run
 from ...core.types import Array, Nest
 from ...v2.distributions.torch_continuous import TorchDeterministic
 from .dense_modules import direct_of
-from .int_actions import as_int32
 from .module_values import fetches_of, values_of
 
 _INPUTS = "action_dist_inputs"
@@ -254,3 +253,14 @@ def state_leaves(module: Any) -> list[Array]:
     """The parts of that state."""
     state = initial_state(module)
     return nest.flatten(state) if state else []
+
+
+def as_int32(actions: Nest) -> Nest:
+    """Actions with their whole numbers in 32 bits, as policies hand them out."""
+    return nest.map_structure(_int32, actions)
+
+
+def _int32(leaf: Any) -> Any:
+    if str(leaf.dtype).endswith("int64"):
+        return xp.cast(leaf, np.int32)
+    return leaf

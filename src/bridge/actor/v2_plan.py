@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,7 +15,6 @@ from ...core.step.recall import Column, Look
 from ...legacy.batches.step_rows import zero_of
 from ..triple import V2Triple
 from .module_brain import ModuleBrain, state_leaves
-from .previous import merged, rows_left_open
 
 
 def v2_plan(triple: V2Triple) -> ActPlan:
@@ -86,3 +87,26 @@ def _contribution(piece: Any, missing: list[str]) -> Contribution:
         return NOTHING
     missing += contribution.missing
     return contribution
+
+
+FLATTENING: Final = ("FlattenObservations", "PreprocessObservations")
+
+
+def rows_left_open(parts: Sequence[Part]) -> list[str]:
+    """Parts with earlier steps whose rows nobody flattens: modules see those one by one."""
+    behind = [part.name for part in parts[1:]] + [""]
+    pairs = zip(parts, behind, strict=False)
+    return [part.name for part, after in pairs if part.looks and after not in FLATTENING]
+
+
+def merged(columns: Iterable[Column]) -> tuple[list[Column], list[str]]:
+    """Columns by name, each as deep as the deepest; names that start in different ways."""
+    by_name: dict[str, Column] = {}
+    differing: list[str] = []
+    for column in columns:
+        earlier = by_name.setdefault(column.name, column)
+        by_name[column.name] = replace(earlier, depth=max(earlier.depth, column.depth))
+        starts = nest.flatten(earlier.initial), nest.flatten(column.initial)
+        if not all(np.array_equal(*pair) for pair in zip(*starts, strict=True)):
+            differing.append(column.name)
+    return list(by_name.values()), differing

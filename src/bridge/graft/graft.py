@@ -26,7 +26,7 @@ from ..proof.v2_stages import V2Stages
 from ..proof.verdict import Verdict
 from ..proof.verify import at_rest, verify
 from ..triple import V2Triple
-from ..twins.refusal import Refusal
+from ..twins.twin import Refusal
 from .network import LEARN_FROM, grown_module, parts_of
 from .outputs import Outputs, outputs_of, silent_bias
 from .pipelines import feature_names, with_features

@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from ...core.errors import ConfigError
 from ...core.vault.convert import write_without_pickles
 from ...core.vault.file_names import (
     CERTIFICATE_FILE,
@@ -32,7 +33,9 @@ from ...core.vault.files.json_text import format_json
 from ...core.vault.own.document import encode
 from ...core.vault.saved_tree import replaced_tree
 from ...legacy.policy.certificate import check_stages
+from ...legacy.policy.policy import Policy
 from ...v2.connectors.learner.defaults import learner_pipeline
+from ..loading.natives import Source, natives_of
 from ..loading.triples import migrated_in
 from ..proof.certified import compare_with_source
 from ..triple import V2Triple
@@ -52,37 +55,80 @@ def save_migrated(plan: MigrationPlan, out: str | os.PathLike[str], *, command: 
     Raises:
         CheckpointWriteError: The disk refuses, or what was written cannot be read.
     """
-    env_to_module, module, module_to_env = plan.triple()
-    policy = plan.policy
     learner = learner_pipeline(
-        plan.observation_space, policy.action_space, custom=plan.learner_pieces()
+        plan.observation_space, plan.policy.action_space, custom=plan.learner_pieces()
     )
-    parts = {
-        ENV_TO_MODULE: env_to_module,
-        MODULE: module,
-        MODULE_TO_ENV: module_to_env,
-        LEARNER_CONNECTOR: learner,
-    }
     plan.note(command)
     with replaced_tree(Path(os.path.abspath(out))) as folder:
-        with tempfile.TemporaryDirectory(prefix="rlconnect-") as scratch:
-            for name, part in parts.items():
-                part.save_to_path(Path(scratch, name))
-            lost = write_without_pickles(Path(scratch), folder)
-        beside: dict[str, Any] = {"not_kept": [[each.where, each.what] for each in lost]}
+        beside: dict[str, Any] = {"not_kept": _write_parts(plan.triple(), learner, folder)}
         why = plan.keep_source(folder)
         if why:
             beside["without_source"] = why
         write_evidence(plan, folder, **beside)
 
 
+def _write_parts(triple: V2Triple, learner: Any, folder: Path) -> list[list[str]]:
+    """Write what acts and what learns; where what is, that has no place there."""
+    parts = {
+        ENV_TO_MODULE: triple.env_to_module,
+        MODULE: triple.module,
+        MODULE_TO_ENV: triple.module_to_env,
+        LEARNER_CONNECTOR: learner,
+    }
+    with tempfile.TemporaryDirectory(prefix="rlconnect-") as scratch:
+        for name, part in parts.items():
+            part.save_to_path(Path(scratch, name))
+        lost = write_without_pickles(Path(scratch), folder)
+    return [[each.where, each.what] for each in lost]
+
+
 def write_evidence(plan: MigrationPlan, folder: Path, **beside: Any) -> None:
     """Write how a migration came about, and what its source makes of a few observations."""
-    for name, content in (
-        (MIGRATION_FILE, {**plan.to_dict(), **beside}),
-        (CERTIFICATE_FILE, plan.certificate()),
-    ):
-        (folder / name).write_text(format_json(encode(content)), encoding="utf-8")
+    _write_json(folder / MIGRATION_FILE, {**plan.to_dict(), **beside})
+    _write_json(folder / CERTIFICATE_FILE, plan.certificate())
+
+
+def _write_json(file: Path, content: Any) -> None:
+    file.write_text(format_json(encode(content)), encoding="utf-8")
+
+
+def save_start(
+    source: Source, out: str | os.PathLike[str], *, policy: str | None = None, **options: Any
+) -> None:
+    """Write a policy as `AlgorithmConfig.from_migrated` reads it.
+
+    One of the old stack is migrated, every step proven; one of the new stack is taken as it is.
+
+    Args:
+        source: Whatever `rlconnect.load` opens, or gave.
+        out: The folder to write.
+        policy: Which policy of several.
+        **options: As for `rlconnect.load`.
+
+    Raises:
+        ConfigError: It only acts.
+    """
+    native = natives_of(source, policy, **options).only
+    if isinstance(native, Policy):
+        save_migrated(MigrationPlan(native, source=str(source)).apply(), out)
+    elif isinstance(native, V2Triple):
+        _save_triple(native.with_pipelines(), Path(out))
+    else:
+        raise ConfigError(
+            f"{source} only acts",
+            expected="a checkpoint with a network",
+            found=type(native).__name__,
+            hint="train from the checkpoint that it was exported from.",
+        )
+
+
+def _save_triple(triple: V2Triple, out: Path) -> None:
+    learner = triple.learner or learner_pipeline(triple.observation_space, triple.action_space)
+    notes = {"explore": triple.explore, "training": triple.migration.get("training") or {}}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with replaced_tree(out) as folder:
+        _write_parts(triple, learner, folder)
+        _write_json(folder / MIGRATION_FILE, notes)
 
 
 def load_migrated(path: str | os.PathLike[str], *, check: bool = False, **options: Any) -> V2Triple:

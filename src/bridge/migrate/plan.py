@@ -24,6 +24,7 @@ from ...legacy.connectors.adapted import seen_space
 from ...legacy.policy.certificate import certificate_of
 from ...legacy.policy.default_connectors import create_connectors_for_policy
 from ...legacy.policy.policy import Policy
+from ...legacy.policy.stages import LegacyStages
 from ...v2.connectors.connector import ConnectorV2
 from ..loading.natives import Natives, natives_of
 from ..loading.options import words_of
@@ -50,7 +51,6 @@ from .saved_plan import (
     saved_plan,
     write_plan,
 )
-from .source_stages import SourceStages
 from .training_settings import training_settings
 from .ways_on import ways_on
 
@@ -216,7 +216,7 @@ class MigrationPlan:
         if samples is not None:
             self.proofs["samples"] = samples
         self.proofs["seed"] = seed
-        source = SourceStages(self.policy, self.observation_space)
+        source = LegacyStages(self.policy, observation_space=self.observation_space)
         if env is not None:
             self.met += played_courses(source, env, episodes=episodes, seed=seed)
         if observations is not None:
@@ -225,7 +225,7 @@ class MigrationPlan:
 
     def verify(self, **options: Any) -> Verdict:
         """Compare the mixture of this moment with the source; options as of `verify`."""
-        source = SourceStages(self.policy, self.observation_space)
+        source = LegacyStages(self.policy, observation_space=self.observation_space)
         how: dict[str, Any] = {**self.proofs, **options}
         is_told = "env" in options or "observations" in options
         if self.met and not is_told:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.vault.files.fingerprint import fingerprint_of
+from ...legacy.policy.stages import LegacyStages
 from ..loading.options import words_of
 from ..loading.triples import migrated_in
 from ..proof.certified import verify_certificate
@@ -15,7 +16,6 @@ from ..proof.verdict import Verdict
 from ..proof.verify import verify
 from .native_plan import NativePlan
 from .plan import MigrationPlan
-from .source_stages import SourceStages
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def check_migration(path: str | os.PathLike[str], *, samples: int = 64, **option
     if isinstance(plan, NativePlan):
         verdict = verify_certificate(triple)
     else:
-        source = SourceStages(plan.policy, plan.observation_space)
+        source = LegacyStages(plan.policy, observation_space=plan.observation_space)
         how: dict[str, Any] = {**plan.proofs, "samples": samples}
         verdict = verify(without_checks(triple), source, **how)
     origin = plan.origin.get("path", "")

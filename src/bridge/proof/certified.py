@@ -13,8 +13,7 @@ from ...legacy.policy.policy import Policy
 from ...legacy.policy.stages import LegacyStages
 from ..triple import V2Triple
 from .evidence import Evidence, Side
-from .observation_form import in_form_of
-from .staged import Staged
+from .staged import Staged, in_form_of
 from .verdict import Verdict
 
 

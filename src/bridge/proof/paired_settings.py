@@ -133,8 +133,8 @@ def _as_migrated(policy: Policy, beside: V2Stages) -> Settings:
     from ...v2.connectors.learner.defaults import learner_pipeline
     from ..twins.mixture import learner_pieces, mixed_pipelines
     from ..twins.native_module import native_module
-    from ..twins.refusal import Refusal
     from ..twins.step_order import steps_of
+    from ..twins.twin import Refusal
     from ..wrap.policy_module import LegacyPolicyModule
     from ..wrap.triple import wrapped_pipelines
 

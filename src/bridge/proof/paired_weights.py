@@ -14,7 +14,7 @@ import numpy as np
 from ...core.importing.torch_needed import has_torch
 from ...core.types import Array
 from ...legacy.policy.stages import LegacyStages
-from ..twins.refusal import Refusal
+from ..twins.twin import Refusal
 from .staged import Staged, are_of_triple
 
 Weights = Mapping[str, Array]

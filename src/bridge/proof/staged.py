@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+from gymnasium import spaces
 from typing_extensions import TypeIs
 
+from ...core.formulas.preprocessors import flatten_observations_plan
 from ...core.types import Nest
 from ..triple import V2Triple
 
@@ -42,3 +45,16 @@ class Staged(Protocol):
 def are_of_triple(staged: Staged) -> TypeIs[V2Stages]:
     """Whether these are the stages of a triple; torch is not imported to find out."""
     return isinstance(getattr(staged, "triple", None), V2Triple)
+
+
+def in_form_of(
+    stages: Mapping[str, Nest], other: Mapping[str, Nest], space: Any
+) -> dict[str, Nest]:
+    """What one gave by stage, its nested observation flat as V2 flattens it if the other's is."""
+    observation = stages["observation"]
+    is_nested = isinstance(space, (spaces.Dict, spaces.Tuple)) and not isinstance(
+        observation, np.ndarray
+    )
+    if not (is_nested and isinstance(other.get("observation"), np.ndarray)):
+        return dict(stages)
+    return {**stages, "observation": flatten_observations_plan(space).transform_batch(observation)}

@@ -18,11 +18,10 @@ from ..loading.natives import natives_of
 from ..played_episodes import play_alone
 from ..triple import V2Triple
 from .evidence import Evidence, Side
-from .observation_form import in_form_of
 from .paired_settings import PairedSettings, paired_settings, settings_stage
 from .paired_weights import paired_weights
 from .recorded import action_row, courses_for
-from .staged import Staged
+from .staged import Staged, in_form_of
 from .verdict import Returns, Verdict, together
 
 _AT_ONCE = 256

@@ -19,8 +19,8 @@ from ...core.types import Nest
 from ...legacy.batches.step_rows import zero_of
 from ...legacy.connectors.adapted import acted_space, seen_space
 from ...legacy.policy.policy import Policy
-from ..actor.int_actions import as_int32
 from ..actor.legacy_plan import legacy_plan
+from ..actor.module_brain import as_int32
 from .connectors import TRACED, said, traced_action, traced_observation
 from .tape import Untraceable
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+import numpy as np
 import torch
+from gymnasium.spaces import Box
 from torch import Tensor, nn
 
 from ...legacy.models.attention import AttentionWrapper
 from ...legacy.models.fcnet import FullyConnectedNetwork
 from ...legacy.models.visionnet import VisionNetwork
-from .refusal import NoTwin
+from ...legacy.policy.policy import Policy
+from .twin import NoTwin
 
-Layer = tuple[Tensor, Tensor | None]
-"""A weight and a bias."""
+Layer = tuple[Tensor, Tensor]
+"""A weight and a bias, zeros where a layer has none."""
 
 _SHORT_NAMES = {"Tanh": "tanh", "ReLU": "relu", "SiLU": "silu", "ELU": "elu"}
 
@@ -49,7 +52,7 @@ def dense_stack(blocks: Iterable[nn.Module], width: int) -> Stack:
     activations = set()
     for block in blocks:
         linear, name = _linear_of(block)
-        layers.append((linear.weight, linear.bias))
+        layers.append(_with_bias(linear.weight, linear.bias))
         activations.add(name)
     if not layers:
         layers, activations = [identity_layer(width)], {"linear"}
@@ -68,7 +71,7 @@ def image_stack(blocks: Iterable[nn.Module], image: Sequence[int]) -> Stack:
         parts = _parts(block)
         is_padded = isinstance(parts[0], nn.ZeroPad2d)
         conv: Any = parts[1 if is_padded else 0]
-        layers.append((conv.weight, conv.bias))
+        layers.append(_with_bias(conv.weight, conv.bias))
         mode = "same" if is_padded else "valid"
         sides = [int(side) for side in conv.kernel_size]
         filters.append([int(conv.out_channels), sides, list(map(int, conv.stride)), mode])
@@ -108,7 +111,11 @@ def linear_layer(block: nn.Module) -> Layer:
     """The weight and bias of an output layer, be it dense or a convolution of one cell."""
     inner = [part for part in block.modules() if isinstance(part, (nn.Linear, nn.Conv2d))]
     layer: Any = inner[-1]
-    return layer.weight.reshape(len(layer.weight), -1), layer.bias
+    return _with_bias(layer.weight.reshape(len(layer.weight), -1), layer.bias)
+
+
+def _with_bias(weight: Tensor, bias: Tensor | None) -> Layer:
+    return weight, torch.zeros(len(weight)) if bias is None else bias
 
 
 def identity_layer(width: int) -> Layer:
@@ -118,9 +125,30 @@ def identity_layer(width: int) -> Layer:
 
 def merged(first: Layer, second: Layer) -> Layer:
     """One layer for two without an activation in between."""
-    weight = second[0] @ first[0]
-    bias = second[0] @ (torch.zeros(len(first[0])) if first[1] is None else first[1])
-    return weight, bias if second[1] is None else bias + second[1]
+    return second[0] @ first[0], second[0] @ first[1] + second[1]
+
+
+def seen_by_network(policy: Policy) -> Box:
+    """The space of what a native network takes: floats, flat unless they are an image."""
+    space = policy.observation_space
+    shape = tuple(space.shape or ())
+    if len(shape) != 3:
+        shape = (prod(shape),)
+    if isinstance(space, Box) and space.shape == shape and space.dtype == np.float32:
+        return Box(space.low, space.high, shape, np.float32)
+    return Box(-np.inf, np.inf, shape, np.float32)
+
+
+def built(
+    kind: Any, policy: Policy, settings: dict[str, Any], *, inference_only: bool = False
+) -> Any:
+    """A native module of a class over what the policy's network sees."""
+    return kind(
+        observation_space=seen_by_network(policy),
+        action_space=policy.action_space,
+        inference_only=inference_only,
+        model_config=settings,
+    )
 
 
 def fill(part: nn.Module, layers: Iterable[Layer]) -> None:
@@ -142,7 +170,7 @@ def fill(part: nn.Module, layers: Iterable[Layer]) -> None:
                     f"a native layer is {tuple(layer.weight.shape)}, not {tuple(weight.shape)}"
                 )
             layer.weight.copy_(weight)
-            layer.bias.zero_() if bias is None else layer.bias.copy_(bias)
+            layer.bias.copy_(bias)
 
 
 def _convolutions(layers: nn.Sequential) -> list[nn.Module]:
@@ -175,3 +203,14 @@ def _name_of(activation: Sequence[nn.Module]) -> str:
         raise NoTwin(f"its activation {activation[0]!r} cannot be named in native settings")
     name: str = kind.__name__
     return _SHORT_NAMES.get(name, name)
+
+
+def with_rest(stack: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
+    """The settings of a module's layers with plain heads."""
+    return {
+        **stack,
+        "head_fcnet_hiddens": [],
+        "head_fcnet_activation": "relu",
+        "fcnet_use_layernorm": False,
+        **settings,
+    }

@@ -24,8 +24,8 @@ from ..wrap.action_connector import LegacyActionConnectorV2
 from ..wrap.agent_connector import LegacyAgentConnectorV2
 from ..wrap.policy_module import LegacyPolicyModule
 from .agent_twins import cast_for_network
-from .refusal import Refusal
 from .step import MigrationStep
+from .twin import Refusal
 
 
 def mixture(

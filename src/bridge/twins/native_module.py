@@ -2,41 +2,44 @@
 
 from __future__ import annotations
 
-from math import inf, prod
-from typing import Any
+from math import inf
+from typing import Any, Final
 
-import numpy as np
 import torch
-from gymnasium.spaces import Box
+from gymnasium.spaces import Space
 from torch import nn
 
 from ...core.algorithms import family_of
 from ...core.errors import RlconnectError
+from ...core.nets.over_vector import over_vector
+from ...core.nets.setting import NETWORK
 from ...legacy.heads.described_model import DescribedModel
 from ...legacy.models.complex import ComplexInputNetwork
 from ...legacy.models.lstm import LSTMWrapper
 from ...legacy.models.rlmodule import RLModuleNet
+from ...legacy.models.rlmodule_layers import LstmEncoder
 from ...legacy.models.visionnet import VisionNetwork
 from ...legacy.policy.policy import Policy
 from ...v2.modules.bc import DefaultBCTorchRLModule
+from ...v2.modules.described import DescribedTorchRLModule
 from ...v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
 from ...v2.modules.rl_module import RLModule
-from .described_module import described_module
 from .layer_stacks import (
     Layer,
     Stack,
+    built,
     critic_stack,
     fill,
     identity_layer,
     linear_layer,
     merged,
+    seen_by_network,
     trunk_stack,
+    with_rest,
 )
-from .module_settings import with_rest
 from .nested_modules import nested_module
 from .q_modules import dqn_module, sac_module
-from .refusal import NoTwin, Refusal
-from .rlmodule_weights import module_of_weights
+from .twin import NoTwin, Refusal
 
 _CLASSES: dict[str, Any] = {"APPO": DefaultAPPOTorchRLModule, "BC": DefaultBCTorchRLModule}
 _EXPLORES = {"StochasticSampling", "EpsilonGreedy"}
@@ -118,12 +121,7 @@ def _actor_critic(policy: Policy, model: Any) -> RLModule:
             )
         settings["lstm_cell_size"] = model.cell_size
     cls = _CLASSES.get(policy.algorithm, DefaultPPOTorchRLModule)
-    module: Any = cls(
-        observation_space=seen_by_network(policy),
-        action_space=policy.action_space,
-        inference_only=False,
-        model_config=settings,
-    )
+    module = built(cls, policy, settings)
     if cls is DefaultBCTorchRLModule:
         _fill_encoder(module._encoder, trunk, model)
         _fill_head(module._pi_head, _output_layer(model, trunk), model, has_free_std)
@@ -136,17 +134,6 @@ def _actor_critic(policy: Policy, model: Any) -> RLModule:
     _fill_head(module.pi, _output_layer(model, trunk), model, has_free_std)
     fill(module.vf, [linear_layer(model.layers_by_use().value)])
     return module  # type: ignore[no-any-return]  # Any above
-
-
-def seen_by_network(policy: Policy) -> Box:
-    """The space of what a native network takes: floats, flat unless they are an image."""
-    space = policy.observation_space
-    shape = tuple(space.shape or ())
-    if len(shape) != 3:
-        shape = (prod(shape),)
-    if isinstance(space, Box) and space.shape == shape and space.dtype == np.float32:
-        return Box(space.low, space.high, shape, np.float32)
-    return Box(-np.inf, np.inf, shape, np.float32)
 
 
 def _output_layer(model: Any, trunk: Stack) -> Layer:
@@ -204,3 +191,69 @@ def _check_ours(model: Any) -> None:
         is_known = module.startswith((__name__.split(".")[0] + ".", "torch.", "builtins", "abc"))
         if not is_known and "_as_" not in kind.__name__:
             raise NoTwin(f"its network {kind.__name__} is a class of its author's")
+
+
+_BESIDE: Final = ("prev_actions", "prev_rewards")
+
+
+def described_module(policy: Policy, model: DescribedModel, vector_space: Space[Any]) -> RLModule:
+    """The module of a policy whose network is data.
+
+    Raises:
+        NoTwin: It acts by Q values, or sees earlier actions or rewards.
+    """
+    network = model.bound.described()
+    if "q" in network.outputs:
+        raise NoTwin("its described network gives Q values, V2's described module a distribution")
+    if any(name in _BESIDE for name in network.inputs):
+        raise NoTwin("its described network sees earlier actions or rewards, V2's modules do not")
+    network = over_vector(network, model.observed.parts, tuple(vector_space.shape or ()))
+    module = DescribedTorchRLModule(
+        observation_space=vector_space,
+        action_space=policy.action_space,
+        inference_only=False,
+        model_config={NETWORK: network.as_data()},
+    )
+    module.set_state(policy.get_weights())
+    return module
+
+
+def module_of_weights(policy: Policy, net: RLModuleNet) -> RLModule:
+    """A native module with an old RLModule's settings and weights."""
+    weights = policy.get_weights()
+    config = net.model_config
+    part = net.encoders[0]
+    plain: Any = part.tokenizer if isinstance(part, LstmEncoder) else part
+    if plain is None or any(isinstance(each, nn.LayerNorm) for each in net.modules()):
+        raise NoTwin("its encoder has layer norms or no tokenizer")
+    dense = [each for each in plain.modules() if isinstance(each, nn.Linear)]
+    settings = with_rest(
+        {
+            "fcnet_hiddens": [layer.out_features for layer in dense],
+            "fcnet_activation": config.get("fcnet_activation"),
+            "conv_activation": config.get("conv_activation"),
+        },
+        vf_share_layers=net.is_shared,
+        use_lstm=isinstance(part, LstmEncoder),
+        free_log_std=net.pi.log_std is not None,
+        log_std_clip_param=inf,
+        max_seq_len=int(config.get("max_seq_len") or 20),
+    )
+    if not dense:
+        settings.pop("fcnet_hiddens")
+        settings["conv_filters"] = config.get("conv_filters")
+    if isinstance(part, LstmEncoder):
+        settings["lstm_cell_size"] = part.lstm.hidden_size
+    heads = [each for each in net.pi.modules() if isinstance(each, nn.Linear)]
+    settings["head_fcnet_hiddens"] = [layer.out_features for layer in heads[:-1]]
+    settings["head_fcnet_activation"] = config.get("post_fcnet_activation") or "relu"
+    module = built(DefaultPPOTorchRLModule, policy, settings, inference_only=net.vf is None)
+    apart = {
+        name
+        for name in set(module.get_state()) ^ set(weights)
+        if not name.endswith("log_std_clip_param_const")
+    }
+    if apart:
+        raise NoTwin(f"its weights have other names than V2's: {', '.join(sorted(apart)[:3])}")
+    module.set_state({**module.get_state(), **weights})
+    return module  # type: ignore[no-any-return]  # Any above

@@ -13,9 +13,8 @@ from ...legacy.models.lstm import LSTMWrapper
 from ...legacy.policy.policy import Policy
 from ...v2.modules.ppo import DefaultPPOTorchRLModule
 from ...v2.modules.rl_module import RLModule
-from .layer_stacks import Layer, Stack, dense_stack, fill, linear_layer
-from .module_settings import with_rest
-from .refusal import NoTwin
+from .layer_stacks import Layer, Stack, dense_stack, fill, linear_layer, with_rest
+from .twin import NoTwin
 
 
 def nested_module(policy: Policy, model: ComplexInputNetwork, bound: float) -> RLModule:
@@ -65,19 +64,9 @@ def _side_by_side(stacks: list[Stack]) -> Stack:
     layers = []
     for level in zip(*(stack.layers for stack in stacks), strict=True):
         weights = [weight.detach() for weight, _ in level]
-        biases = [
-            torch.zeros(len(weight)) if bias is None else bias.detach() for weight, bias in level
-        ]
-        layers.append((_blocks(weights), torch.cat(biases)))
+        biases = [bias.detach() for _, bias in level]
+        joined: Tensor = torch.block_diag(*weights)  # type: ignore[no-untyped-call]
+        layers.append((joined, torch.cat(biases)))
     hiddens = [len(weight) for weight, _ in layers]
     settings = {"fcnet_hiddens": hiddens, "fcnet_activation": kinds.pop()[1]}
     return Stack(tuple(layers), settings, hiddens[-1])
-
-
-def _blocks(weights: list[Tensor]) -> Tensor:
-    out = torch.zeros(sum(len(w) for w in weights), sum(w.shape[1] for w in weights))
-    row = column = 0
-    for weight in weights:
-        out[row : row + len(weight), column : column + weight.shape[1]] = weight
-        row, column = row + len(weight), column + weight.shape[1]
-    return out

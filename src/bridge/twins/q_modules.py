@@ -20,20 +20,19 @@ from ...v2.modules.sac import DefaultSACTorchRLModule
 from .layer_stacks import (
     Layer,
     Stack,
+    built,
     dense_stack,
     fill,
     identity_layer,
     linear_layer,
     trunk_stack,
+    with_rest,
 )
-from .module_settings import with_rest
-from .refusal import NoTwin
+from .twin import NoTwin
 
 
 def dqn_module(policy: Policy, model: Any) -> RLModule:
     """DQN's native module of a Q network: dueling or not, of values or of atoms."""
-    from .native_module import seen_by_network
-
     config = policy.config
     if isinstance(model, LSTMWrapper):
         raise NoTwin("V2's DQN has no output layer between an LSTM and its branches")
@@ -42,53 +41,40 @@ def dqn_module(policy: Policy, model: Any) -> RLModule:
     if float(config.get("categorical_distribution_temperature", 1.0)) != 1.0:
         raise NoTwin("V2's DQN has no temperature")
     trunk = trunk_stack(model)
-    branches = _branches(model, trunk)
+    advantage, value = _branches(model, trunk)
     settings = with_rest(
         trunk.settings,
         double_q=bool(config.get("double_q", True)),
         num_atoms=int(getattr(model, "num_atoms", 1)),
         v_min=float(getattr(model, "v_min", -10.0)),
         v_max=float(getattr(model, "v_max", 10.0)),
-        dueling=branches.value is not None,
+        dueling=value is not None,
         epsilon=_epsilon(policy),
     )
-    settings["head_fcnet_hiddens"] = [len(weight) for weight, _ in branches.advantage[:-1]]
-    module: Any = DefaultDQNTorchRLModule(
-        observation_space=seen_by_network(policy),
-        action_space=policy.action_space,
-        inference_only=False,
-        model_config=settings,
-    )
+    settings["head_fcnet_hiddens"] = [len(weight) for weight, _ in advantage[:-1]]
+    module = built(DefaultDQNTorchRLModule, policy, settings)
     fill(module.encoder, trunk.layers)
-    fill(module.af, branches.advantage)
-    if branches.value is not None:
-        fill(module.vf, branches.value)
+    fill(module.af, advantage)
+    if value is not None:
+        fill(module.vf, value)
     return module  # type: ignore[no-any-return]  # Any above
 
 
-class _Branches:
-    """The layers of both branches; without `value` the first one tells all."""
-
-    def __init__(self, advantage: list[Layer], value: list[Layer] | None) -> None:
-        self.advantage, self.value = advantage, value
-
-
-def _branches(model: Any, trunk: Stack) -> _Branches:
+def _branches(model: Any, trunk: Stack) -> tuple[list[Layer], list[Layer] | None]:
+    """The layers of both branches; without those of the value the first one tells all."""
     is_branched = isinstance(model, DQNTorchModel)
     advantage = _layers(model.advantage_module) if is_branched else []
     if not advantage:
         if is_branched and model.dueling:
             raise NoTwin("it duels without layers, which V2's DQN cannot")
         last = model.layers_by_use().output
-        return _Branches(
-            [identity_layer(trunk.width) if last is None else linear_layer(last)], None
-        )
+        return [identity_layer(trunk.width) if last is None else linear_layer(last)], None
     if not model.dueling:
-        return _Branches(advantage, None)
+        return advantage, None
     value = _layers(model.value_module)
     if model.num_atoms == 1:
-        return _Branches(advantage, value)
-    return _Branches(_joined(advantage, value, model.num_actions, model.num_atoms), None)
+        return advantage, value
+    return _joined(advantage, value, model.num_actions, model.num_atoms), None
 
 
 def _joined(advantage: list[Layer], value: list[Layer], actions: int, atoms: int) -> list[Layer]:
@@ -100,30 +86,16 @@ def _joined(advantage: list[Layer], value: list[Layer], actions: int, atoms: int
     for place, ((a, a_bias), (v, v_bias)) in enumerate(
         zip(advantage[:-1], value[:-1], strict=True)
     ):
-        weight = torch.cat([a, v]) if place == 0 else _diagonal(a, v)
-        joined.append((weight, torch.cat([_or_zeros(a, a_bias), _or_zeros(v, v_bias)])))
+        weight = torch.cat([a, v]) if place == 0 else torch.block_diag(a, v)  # type: ignore[no-untyped-call]
+        joined.append((weight, torch.cat([a_bias, v_bias])))
     (a, a_bias), (v, v_bias) = advantage[-1], value[-1]
     by_action = a.reshape(actions, atoms, -1)
-    bias = _or_zeros(a, a_bias).reshape(actions, atoms)
+    bias = a_bias.reshape(actions, atoms)
     centred = by_action - by_action.mean(0, keepdim=True)
     of_value = v.expand(actions, *v.shape)
     weight = torch.cat([centred, of_value], -1) if joined else centred + of_value
-    total = bias - bias.mean(0, keepdim=True) + _or_zeros(v, v_bias)
+    total = bias - bias.mean(0, keepdim=True) + v_bias
     return [*joined, (weight.reshape(actions * atoms, -1), total.reshape(-1))]
-
-
-def _diagonal(first: Any, second: Any) -> Any:
-    zeros = torch.zeros
-    return torch.cat(
-        [
-            torch.cat([first, zeros(len(first), second.shape[1])], 1),
-            torch.cat([zeros(len(second), first.shape[1]), second], 1),
-        ]
-    )
-
-
-def _or_zeros(weight: Any, bias: Any) -> Any:
-    return torch.zeros(len(weight)) if bias is None else bias
 
 
 def _layers(branch: nn.Sequential) -> list[Layer]:
@@ -147,8 +119,6 @@ def _epsilon(policy: Policy) -> list[tuple[int, float]]:
 
 def sac_module(policy: Policy, model: Any) -> RLModule:
     """SAC's native module; without its Q networks where they are built unlike the policy's."""
-    from .native_module import seen_by_network
-
     actor = model.action_model
     kind = policy.networks.torch().head.distribution.kind
     if kind == "diag_gaussian":
@@ -164,12 +134,7 @@ def sac_module(policy: Policy, model: Any) -> RLModule:
         qf_encoder_joins_inputs=not isinstance(policy.action_space, Discrete),
         log_std_clip_param=inf,
     )
-    module: Any = DefaultSACTorchRLModule(
-        observation_space=seen_by_network(policy),
-        action_space=policy.action_space,
-        inference_only=not has_q,
-        model_config=settings,
-    )
+    module = built(DefaultSACTorchRLModule, policy, settings, inference_only=not has_q)
     fill(module.pi_encoder, trunk.layers)
     last = actor.layers_by_use().output
     fill(module.pi, [identity_layer(trunk.width) if last is None else linear_layer(last)])

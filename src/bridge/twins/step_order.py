@@ -7,10 +7,9 @@ from typing import Any, Final
 from ...legacy.policy.policy import Policy
 from .action_twins import action_twin
 from .agent_twins import agent_twin
-from .refusal import Refusal
 from .snippets import network_snippet
 from .step import MigrationStep, Side
-from .twin import Twin
+from .twin import Refusal, Twin
 
 _FIRST: Final = ("ViewRequirementAgentConnector", "FlattenDataAgentConnector")
 """They need what StateBufferConnector gives, so they go before it does."""

@@ -14,18 +14,18 @@ from gymnasium.spaces import Dict, Space, Tuple
 T = TypeVar("T")
 
 
-def action_leaves(space: Space[Any]) -> list[Space[Any]]:
+def leaf_spaces(space: Space[Any]) -> list[Space[Any]]:
     """The spaces at the ends of a nested space; a flat space is its own only leaf.
 
     Example:
         >>> from gymnasium.spaces import Discrete
-        >>> action_leaves(Dict(b=Discrete(2), a=Tuple([Discrete(3), Discrete(4)])))
+        >>> leaf_spaces(Dict(b=Discrete(2), a=Tuple([Discrete(3), Discrete(4)])))
         [Discrete(3), Discrete(4), Discrete(2)]
     """
     if isinstance(space, Dict):
-        return [leaf for key in sorted(space.spaces) for leaf in action_leaves(space[key])]
+        return [leaf for key in sorted(space.spaces) for leaf in leaf_spaces(space[key])]
     if isinstance(space, Tuple):
-        return [leaf for child in space.spaces for leaf in action_leaves(child)]
+        return [leaf for child in space.spaces for leaf in leaf_spaces(child)]
     return [space]
 
 
@@ -41,15 +41,6 @@ def _nest(space: Space[Any], leaves: Iterator[T]) -> Any:
     if isinstance(space, Tuple):
         return tuple(_nest(child, leaves) for child in space.spaces)
     return next(leaves)
-
-
-def flatten_actions(value: Any) -> list[Any]:
-    """The leaves of a nested action (dicts by sorted key, tuples and lists in order)."""
-    if isinstance(value, dict):
-        return [leaf for key in sorted(value) for leaf in flatten_actions(value[key])]
-    if isinstance(value, (tuple, list)):
-        return [leaf for item in value for leaf in flatten_actions(item)]
-    return [value]
 
 
 def map_actions(change: Callable[[Any], Any], value: Any) -> Any:

@@ -12,8 +12,9 @@ import torch
 from gymnasium.spaces import Space
 from torch import Tensor
 
+from ...core import nest
 from ...core.types import Nest
-from .action_leaves import flatten_actions, nest_leaves
+from .action_leaves import nest_leaves
 from .torch_base import TorchDistributionWrapper
 from .torch_continuous import (
     TorchBeta,
@@ -47,9 +48,9 @@ class TorchMultiActionDistribution(TorchDistributionWrapper):
     ) -> None:
         super().__init__(inputs, model)
         self.action_space = action_space
-        self.input_lens = [int(length) for length in flatten_actions(_listed(input_lens))]
+        self.input_lens = [int(length) for length in nest.flatten(_listed(input_lens))]
         parts = torch.split(self.inputs, self.input_lens, dim=1)
-        classes = flatten_actions(child_distributions)
+        classes = nest.flatten(child_distributions)
         self.flat_child_distributions: list[TorchDistributionWrapper] = [
             build(part, model) for build, part in zip(classes, parts, strict=True)
         ]
@@ -79,7 +80,7 @@ class TorchMultiActionDistribution(TorchDistributionWrapper):
                 torch.split(actions, [_columns(c) for c in self.flat_child_distributions], dim=1)
             )
         else:
-            leaves = [torch.as_tensor(v, device=self.inputs.device) for v in flatten_actions(x)]
+            leaves = [torch.as_tensor(v, device=self.inputs.device) for v in nest.flatten(x)]
         pairs = zip(self.flat_child_distributions, leaves, strict=True)
         return reduce(add, [child.logp(_row_shape(child, leaf)) for child, leaf in pairs])
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Discrete, Space
 
+from ...core import nest
 from ...core.data.checked import count, mapping
 from ...core.data.damage import at
 from ...core.errors import ConfigError
@@ -25,7 +26,7 @@ from ...core.formulas.schedules import (
     schedule_from,
 )
 from ...core.importing.torch_needed import torch_needed
-from ..distributions.action_leaves import action_leaves, flatten_actions, nest_leaves
+from ..distributions.action_leaves import leaf_spaces, nest_leaves
 from ..distributions.families import Family
 from .random_actions import random_actions
 
@@ -51,13 +52,7 @@ class ActionSource(Protocol):
 
 
 class ArraySource:
-    """An `ActionSource` on numpy arrays.
-
-    Args:
-        distribution: The distribution.
-        inputs: Its inputs, (B, size).
-        rng: Where samples come from.
-    """
+    """An `ActionSource` on numpy arrays."""
 
     def __init__(self, distribution: Family, inputs: Array, rng: np.random.Generator) -> None:
         self.distribution, self.inputs, self.rng = distribution, inputs, rng
@@ -272,7 +267,7 @@ class EpsilonGreedy(Exploration):
         rows = rng.random(len(source.inputs)) < self.cur_epsilon
         if not rows.any():
             return best, no_logp(source)
-        greedy = flatten_actions(best)
+        greedy = nest.flatten(best)
         drawn = self._anything(source, rng)
         mixed = [
             np.where(rows.reshape(-1, *[1] * (g.ndim - 1)), d.reshape(g.shape), g).astype(g.dtype)
@@ -282,7 +277,7 @@ class EpsilonGreedy(Exploration):
 
     def _anything(self, source: ActionSource, rng: np.random.Generator) -> list[Array]:
         if not isinstance(self.action_space, Discrete):
-            leaves = action_leaves(self.action_space)
+            leaves = leaf_spaces(self.action_space)
             return [random_actions(leaf, len(source.inputs), rng) for leaf in leaves]
         allowed = source.inputs > MASKED_Q
         lots = np.where(allowed, rng.random(allowed.shape), -1.0)

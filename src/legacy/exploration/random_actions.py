@@ -9,7 +9,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space
 
 from ...core.errors import SpaceError
-from ..distributions.action_leaves import action_leaves, nest_leaves
+from ..distributions.action_leaves import leaf_spaces, nest_leaves
 
 Array = npt.NDArray[Any]
 
@@ -20,7 +20,7 @@ def random_actions(space: Space[Any], batch_size: int, rng: np.random.Generator)
     Bounded components are uniform, half-bounded ones exponential, unbounded ones normal, as
     Gymnasium samples them. Integers leave as int32 and reals as float32, like a policy's.
     """
-    return nest_leaves(space, [_leaf(leaf, batch_size, rng) for leaf in action_leaves(space)])
+    return nest_leaves(space, [_leaf(leaf, batch_size, rng) for leaf in leaf_spaces(space)])
 
 
 def _leaf(space: Space[Any], batch_size: int, rng: np.random.Generator) -> Array:

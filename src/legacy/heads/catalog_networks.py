@@ -10,7 +10,7 @@ from gymnasium.spaces import Space
 from ...core.errors import ConfigError
 from ..models.as_data import Shapes, catalog_network
 from ..models.defaults import with_defaults
-from ..models.network_kind import network_kind
+from ..models.leaves import network_kind
 from .family import Blueprint, explores_by_noise
 
 if TYPE_CHECKING:

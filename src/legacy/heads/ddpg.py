@@ -8,6 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from gymnasium.spaces import Box, Space
 
 from ...core.errors import ConfigError
@@ -19,7 +20,6 @@ from ..models.as_data import Shapes, acting, dense_layer, dense_layers, end_of, 
 from .agreement import Claim, twin_claims, width_claims
 from .catalog_networks import complete, no_layer_norms, without
 from .family import Blueprint, Family, TensorFlowReader, explores_by_noise
-from .squashing import squash_bounds
 
 if TYPE_CHECKING:
     from ...core.nets import Network
@@ -148,3 +148,19 @@ FAMILY = Family(
     _claims,
     TensorFlowReader(_layers, _with_layer_names, _bounds),
 )
+
+
+Float32 = npt.NDArray[np.float32]
+
+
+def squash_bounds(action_space: Space[Any]) -> tuple[Float32, Float32] | None:
+    """Lower ends and widths of an action space; None where actions are not squashed.
+
+    Any component bounded on both sides switches squashing on for all, as in Ray.
+    """
+    if not isinstance(action_space, Box):
+        return None
+    if not np.logical_and(action_space.bounded_above, action_space.bounded_below).any():
+        return None
+    low, high = np.float32(action_space.low), np.float32(action_space.high)
+    return np.array(low), np.array(high - low)

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from ..models.base import LegacyModel, ModelOutput
 from ..models.layers import SlimFC
+from .ddpg import Float32, squash_bounds
 from .head import PolicyHead, PolicyOutputs
-from .squashing import Float32, squash_bounds
 
 
 class NoopModel(LegacyModel):

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ...core.nets.q_values import dueling_logits, dueling_q, expected_return, support
 from ..distributions.choice import DistributionChoice
 from ..models.base import LegacyModel
-from ..models.keras_layers import KERAS_LAYERS
+from ..models.defaults import KERAS_LAYERS
 from ..models.layers import SlimFC
 from .head import PolicyHead, PolicyOutputs
 from .noisy import NoisyLayer

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.spaces import Space
 
 from ...core.nets.learned_swish import has_learned_swish, with_learned_swish
-from ..models.defaults import with_defaults
-from ..models.keras_layers import has_keras_layers, with_keras_layers
+from ..models.defaults import has_keras_layers, with_defaults, with_keras_layers
 from ..models.rlmodule import RLModuleNet, is_rlmodule
 from .algorithms import algorithm_named
 from .family import Blueprint, family, policy_distribution

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from ...core.errors import ConfigError, PieceError
 from ...core.runtime.sharing import PerThread
 from .base import LegacyModel, ModelOutput, TorchModelV2
+from .defaults import KERAS_LAYERS, NORM_EPSILON
 from .gtrxl import GRUGate, RelativeMultiHeadAttention, SkipConnection
-from .keras_layers import KERAS_LAYERS, NORM_EPSILON
 from .layers import SlimFC
 from .leaves import action_width
 from .lstm import add_time_dimension, previous_actions

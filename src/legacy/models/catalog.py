@@ -16,8 +16,8 @@ from .base import TorchModelV2
 from .complex import ComplexInputNetwork
 from .defaults import with_defaults
 from .fcnet import FullyConnectedNetwork
+from .leaves import network_kind
 from .lstm import LSTMWrapper
-from .network_kind import network_kind
 from .plain_module import model_of
 from .visionnet import VisionNetwork
 

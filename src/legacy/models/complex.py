@@ -10,14 +10,16 @@ import torch
 from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
 from torch import Tensor, nn
 
+from ...core import nest
 from ...core.errors import PieceError
 from ...core.runtime.sharing import PerThread
+from ..distributions.action_leaves import leaf_spaces
 from .base import LegacyModel, ModelOutput
 from .defaults import get_filter_config
 from .encodings import one_hot
 from .fcnet import FullyConnectedNetwork
 from .layers import SlimFC, normc_initializer
-from .leaves import leaf_spaces, leaf_width, leaves
+from .leaves import leaf_width
 from .visionnet import VisionNetwork
 
 
@@ -89,7 +91,7 @@ class ComplexInputNetwork(LegacyModel):
         self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
     ) -> ModelOutput:
         """Map the nested `obs` to the outputs; there is no state."""
-        parts = leaves(input_dict["obs"])
+        parts = nest.flatten(input_dict["obs"])
         if len(parts) != len(self.flattened_input_space):
             raise PieceError(
                 "observations do not have the parts of the observation space",

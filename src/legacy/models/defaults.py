@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ...core.errors import ConfigError
@@ -82,3 +82,30 @@ def get_filter_config(shape: Sequence[int]) -> list[list[Any]]:
         found=f"shape {tuple(shape)}",
         hint='set model_config["conv_filters"] = [[channels, kernel, stride], ...].',
     )
+
+
+KERAS_LAYERS: Final = "_keras_layers"
+"""The model setting under which networks learn of it."""
+NORM_EPSILON: Final = 1e-3
+"""What Keras adds to a variance."""
+_BIASED: Final = "._layer.1._model.0.bias"
+_POST: Final = "_post_fcnet."
+_VALUE: Final = "value_module.V._model.0.weight"
+
+
+def has_keras_layers(names: Iterable[str]) -> bool:
+    """Whether weights of these names are those of a network that differs."""
+    all_names = set(names)
+    if _VALUE in all_names and not any(name.startswith("advantage_module.") for name in all_names):
+        return True
+    return any(name.endswith(_BIASED) or name.startswith(_POST) for name in all_names)
+
+
+def with_keras_layers(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A trainer config whose networks are built as TensorFlow does.
+
+    Example:
+        >>> with_keras_layers({"model": {"use_attention": True}})
+        {'model': {'use_attention': True, '_keras_layers': True}}
+    """
+    return {**config, "model": {**(config.get("model") or {}), KERAS_LAYERS: True}}

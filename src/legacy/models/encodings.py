@@ -10,8 +10,9 @@ from gymnasium.spaces import Discrete, MultiDiscrete, Space
 from torch import Tensor
 from torch.nn import functional
 
+from ...core import nest
 from ...core.errors import SpaceError
-from .leaves import leaf_spaces, leaves
+from ..distributions.action_leaves import leaf_spaces
 
 
 def one_hot(x: Tensor, space: Space[Any]) -> Tensor:
@@ -58,7 +59,7 @@ def encode_actions(actions: Any, space: Space[Any], steps: int = 1) -> Tensor:
     """
     columns = []
     rows = 0
-    for value, leaf in zip(leaves(actions), leaf_spaces(space), strict=True):
+    for value, leaf in zip(nest.flatten(actions), leaf_spaces(space), strict=True):
         rows = value.shape[0]
         if isinstance(leaf, Discrete):
             columns.append(one_hot(value.reshape(rows * steps), leaf))

@@ -12,9 +12,63 @@ from typing import Any
 
 from gymnasium.spaces import Box, Dict, Space, Tuple
 
+from ...core import nest
 from ...core.errors import SpaceError
 from ...core.nets.observed import encoded_shape
-from .repeated_values import RepeatedValues
+
+
+@dataclass(frozen=True)
+class RepeatedValues:
+    """A batch of variable-length lists, padded to one length.
+
+    Args:
+        values: Nest of arrays `(B, max_len, *item)`; repeated values where lists lie in lists.
+        lengths: How many items of each list are real, `(B,)`.
+        max_len: The length all lists are padded to.
+
+    Example:
+        >>> import numpy as np
+        >>> lists = RepeatedValues(np.array([[5, 6], [7, 0]]), np.array([2, 1]), max_len=2)
+        >>> [[int(item) for item in row] for row in lists.unbatch_all()]
+        [[5, 6], [7]]
+    """
+
+    values: Any
+    lengths: Any
+    max_len: int
+
+    def unbatch_all(self) -> list[list[Any]]:
+        """One list per row, with as many items as the row really has."""
+        return [
+            [
+                nest.map_structure(lambda part, at=(row, item): _item(part, *at), self.values)
+                for item in range(int(self.lengths[row]))
+            ]
+            for row in range(len(self.lengths))
+        ]
+
+    def unbatch_repeat_dim(self) -> Any:
+        """The nest with a list of `max_len` batches in place of each array."""
+        return nest.map_structure(
+            lambda part: [_place(part, item) for item in range(self.max_len)], self.values
+        )
+
+
+def _item(part: Any, row: int, item: int) -> Any:
+    if not isinstance(part, RepeatedValues):
+        return part[row][item]
+    length = int(part.lengths[row][item])
+    return [
+        nest.map_structure(lambda leaf: leaf[row][item][place], part.values)  # noqa: B023  # called at once
+        for place in range(length)
+    ]
+
+
+def _place(part: Any, item: int) -> Any:
+    if not isinstance(part, RepeatedValues):
+        return part[:, item]
+    inner = nest.map_structure(lambda leaf: leaf[:, item], part.values)
+    return RepeatedValues(inner, part.lengths[:, item], part.max_len)
 
 
 @dataclass(frozen=True)
@@ -116,3 +170,33 @@ def _restore(flat: Any, part: Segment) -> Any:
         restored.append(_restore(flat[..., start : start + child.size], child))
         start += child.size
     return dict(zip(part.children, restored, strict=True)) if named else restored
+
+
+def restore_original_dimensions(obs: Any, obs_space: Space[Any], tensorlib: Any = "torch") -> Any:
+    """Turn what a preprocessor flattened `(B, size)` back into its nest.
+
+    Args:
+        obs: Array or tensor; returned as it is where the space was not nested.
+        obs_space: Of the flattened observations; its `original_space` is the nested one.
+        tensorlib: Taken for Ray's signature.
+
+    Example:
+        >>> from gymnasium.spaces import Box, Discrete, Tuple
+        >>> import numpy as np
+        >>> flat = Box(-1, 1, (3,))
+        >>> flat.original_space = Tuple([Discrete(2), Box(-1, 1, (1,))])
+        >>> restore_original_dimensions(np.array([[0.0, 1.0, 0.5]]), flat)
+        [array([[0., 1.]]), array([[0.5]])]
+    """
+    original = getattr(obs_space, "original_space", None)
+    return obs if original is None else restore(obs, flat_layout(original))
+
+
+def flatten(obs: Any, framework: str = "torch") -> Any:
+    """Every item of a batch as one row.
+
+    Args:
+        obs: Array or tensor `(B, ...)`.
+        framework: Taken for Ray's signature.
+    """
+    return obs.reshape(obs.shape[0], -1)

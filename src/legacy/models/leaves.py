@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, Literal
 
 import numpy as np
-from gymnasium.spaces import Dict, Discrete, MultiDiscrete, Space, Tuple
+from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
 
+from ...core import nest
 from ...core.nets.activations import Float32
+from ..distributions.action_leaves import leaf_spaces
 
 _LARGEST_TABLE: Final = 256
 """Of so many actions the table of all encodings is kept; it is as wide as it is long."""
-
-
-def leaf_spaces(space: Space[Any]) -> list[Space[Any]]:
-    """List the leaves of a nested space, dict entries in the order of their sorted keys."""
-    if isinstance(space, Dict):
-        return [leaf for key in sorted(space.spaces) for leaf in leaf_spaces(space.spaces[key])]
-    if isinstance(space, Tuple):
-        return [leaf for part in space.spaces for leaf in leaf_spaces(part)]
-    return [space]
-
-
-def leaves(value: Any) -> list[Any]:
-    """List the leaves of a nested value in the order of `leaf_spaces`."""
-    if isinstance(value, Mapping):
-        return [leaf for key in sorted(value) for leaf in leaves(value[key])]
-    if isinstance(value, (list, tuple)):
-        return [leaf for part in value for leaf in leaves(part)]
-    return [value]
 
 
 def leaf_width(space: Space[Any]) -> int:
@@ -54,7 +38,7 @@ def action_encoder(space: Space[Any]) -> Callable[[Any], Float32]:
         return lambda actions: only(np.asarray(actions))
 
     def encode(actions: Any) -> Float32:
-        pairs = zip(leaves(actions), encoders, strict=True)
+        pairs = zip(nest.flatten(actions), encoders, strict=True)
         columns = [encode(np.asarray(value)) for value, encode in pairs]
         return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
 
@@ -89,3 +73,24 @@ def _one_hot(size: int) -> Callable[[Any], Float32]:
         return rows
 
     return encode
+
+
+def network_kind(obs_space: Space[Any]) -> Literal["dense", "image", "nested"]:
+    """Choose the kind of network for an observation space.
+
+    Images get convolutions, vectors dense layers, anything else (and vectors made from a nested
+    space with an image or matrix inside) one trunk per component.
+
+    Example:
+        >>> network_kind(Box(0, 255, (84, 84, 3))), network_kind(Dict(a=Box(0, 1, (2,))))
+        ('image', 'nested')
+    """
+    if not isinstance(obs_space, Box):
+        return "nested"
+    if len(obs_space.shape) == 3:
+        return "image"
+    original = getattr(obs_space, "original_space", obs_space)
+    has_matrix = isinstance(original, (Dict, Tuple)) and any(
+        isinstance(leaf, Box) and len(leaf.shape) >= 2 for leaf in leaf_spaces(original)
+    )
+    return "nested" if len(obs_space.shape) != 1 or has_matrix else "dense"

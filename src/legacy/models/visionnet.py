@@ -12,8 +12,7 @@ from ...core.errors import ConfigError, PieceError
 from ...core.formulas.convolutions import last_cells
 from ...core.runtime.sharing import PerThread
 from .base import LegacyModel, ModelOutput
-from .defaults import get_filter_config
-from .keras_layers import KERAS_LAYERS
+from .defaults import KERAS_LAYERS, get_filter_config
 from .layers import LayersByUse, SlimConv2d, SlimFC, dense_stack, normc_initializer, same_padding
 
 

@@ -19,12 +19,12 @@ from ...core.vault import PolicyRecord, WeightTable
 from ...core.vault.decode.standins import GlobalRef, class_path
 from ...core.vault.readers.old_policy import FLAT_WEIGHTS
 from ...core.vault.shape_hints import space_hint, told_sizes
+from ..distributions.action_leaves import leaf_spaces
 from ..distributions.registered import CUSTOM_MODELS
 from ..heads.algorithms import algorithm_named
 from ..heads.family import family
 from ..heads.network_setting import network_in
 from ..models.defaults import MODEL_DEFAULTS
-from ..models.leaves import leaf_spaces
 from ..observations.preprocessors import get_preprocessor_for_space
 
 # Config keys whose values are the model settings of a network: "model", SAC's two...

@@ -26,11 +26,12 @@ class LegacyStages:
     """The stages of a copy of a policy of the old stack.
 
     Observations may lie outside of the policy's space: that an adapter leads there is something to
-    look at here, not an error.
+    look at here, not an error. What an environment gives is what the policy knows, if nobody says.
     """
 
-    def __init__(self, policy: Policy, name: str = "") -> None:
+    def __init__(self, policy: Policy, name: str = "", observation_space: Any = None) -> None:
         self.policy = copy.deepcopy(policy)
+        self.observation_space = observation_space or seen_space(self.policy)
         self.name = name or f"{policy.algorithm} {policy.name}"
         if policy.agent_connectors is None or policy.action_connectors is None:
             raise PieceError(
@@ -40,11 +41,6 @@ class LegacyStages:
         agent: Any = self.policy.agent_connectors
         for connector in agent[ObsPreprocessorConnector]:
             connector.stop_checking()
-
-    @property
-    def observation_space(self) -> Any:
-        """What an environment gives it."""
-        return seen_space(self.policy)
 
     @property
     def action_space(self) -> Any:

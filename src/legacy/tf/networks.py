@@ -23,9 +23,9 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
 
 from ...core.errors import ConfigError
 from ...core.formulas.convolutions import last_cells
+from ..distributions.action_leaves import leaf_spaces
 from ..models.defaults import get_filter_config
-from ..models.leaves import leaf_spaces
-from ..models.network_kind import network_kind
+from ..models.leaves import network_kind
 from .layers import Layer
 
 Settings = Mapping[str, Any]

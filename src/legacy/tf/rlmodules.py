@@ -13,7 +13,7 @@ from gymnasium.spaces import Space
 
 from ...core.errors import ConfigError
 from ..models.defaults import get_filter_config
-from ..models.network_kind import network_kind
+from ..models.leaves import network_kind
 from .layers import Layer
 
 Settings = Mapping[str, Any]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ...core.data.checked import flag, mapping, whole
 from ...core.data.damage import at
 from ...core.errors import ConfigError, DuplicateNameError, UnknownNameError
 from ...core.text.near_names import near_names
-from .kinds import KINDS, kind_of
-from .paths import as_path, leaves, nested
+from .running import Ema, Item, LifetimeSum
+from .series import ItemSeries, Max, Mean, Min, Percentiles, Sum
 from .stat import Stat, Timer
 
 Key = str | tuple[str, ...] | list[str]
@@ -359,3 +359,54 @@ class MetricsLogger:
             f"no metric named {name!r} among the {len(names)} logged",
             hint=f"did you mean {near[0]!r}?" if near else "pass default= to peek().",
         )
+
+
+KINDS: Final[dict[str, type[Stat]]] = {
+    cls.kind: cls for cls in (Mean, Ema, Min, Max, Sum, LifetimeSum, Percentiles, Item, ItemSeries)
+}
+"""Name of a reduction to what does it."""
+
+
+def kind_of(
+    reduce: str | None,
+    window: float | None,
+    ema_coeff: float | None,
+    clear_on_reduce: bool | None,
+) -> str:
+    """The name of the reduction that these settings of `log_value` ask for."""
+    if reduce is None:
+        if clear_on_reduce and window is None:
+            return "item_series"  # How releases before 2.50 asked for a list.
+        return "ema" if window is None else "mean"
+    if reduce == "mean" and ema_coeff is not None:
+        return "ema"
+    if reduce == "sum" and clear_on_reduce is False and window is None:
+        return "lifetime_sum"
+    return reduce
+
+
+def as_path(key: Any) -> tuple[str, ...]:
+    """The names on the way to a key; none for None."""
+    if key is None:
+        return ()
+    return tuple(key) if isinstance(key, (tuple, list)) else (key,)
+
+
+def leaves(tree: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Each value of nested dicts with its path."""
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, (*path, name))
+        else:
+            yield (*path, name), value
+
+
+def nested(items: Iterable[tuple[tuple[str, ...], Any]]) -> dict[str, Any]:
+    """Values by path as nested dicts."""
+    tree: dict[str, Any] = {}
+    for path, value in items:
+        place = tree
+        for name in path[:-1]:
+            place = place.setdefault(name, {})
+        place[path[-1]] = value
+    return tree

@@ -15,8 +15,7 @@ from ...core.trust.arguments import Records, live_arguments
 from ...core.vault.decode.standins import class_path, mapping_of
 from ..saving.class_names import saved_name
 from ..saving.class_slots import MODULE
-from .spec import RLModuleSpec
-from .spec_data import SpecData, space_data, space_of
+from .spec import RLModuleSpec, SpecData, space_data, space_of
 
 if TYPE_CHECKING:
     from .multi_rl_module import MultiRLModule

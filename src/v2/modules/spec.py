@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
@@ -11,17 +12,60 @@ from typing_extensions import Self, override
 
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
-from ...core.trust import Names, Slot
+from ...core.spaces.codec import gym_space_to_dict, space_from_ray
+from ...core.trust import Names, Slot, Trust, Words
 from ...core.trust.arguments import live_arguments
 from ...core.vault.decode.standins import GlobalRef, Opaque, class_path
 from ..saving.class_names import saved_name
 from ..saving.class_slots import CATALOG, MODULE
 from .model_config import as_settings
-from .spec_data import SpecData, space_data, space_of
 
 if TYPE_CHECKING:
     from .multi_spec import MultiRLModuleSpec
     from .rl_module import RLModule
+
+
+class SpecData:
+    """A spec that data, as in a file, can become again."""
+
+    @classmethod
+    def from_dict(
+        cls,
+        d: Mapping[str, Any],
+        *,
+        trust: Words = None,
+        module_classes: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Take back what `to_dict` gave.
+
+        Args:
+            d: The data.
+            trust: Your own classes that it names: a list, or a mapping of the names in it.
+            module_classes: Another spelling of `trust`.
+
+        Raises:
+            UnknownClassError: It names classes that nobody has given; all are told.
+        """
+        names = Names(Trust.of(trust) | Trust.of(module_classes))
+        spec = cls.in_file(d, names)
+        names.check("from_dict")
+        return spec
+
+    @classmethod
+    @abc.abstractmethod
+    def in_file(cls, d: Mapping[str, Any], names: Names) -> Self:
+        """What a file holds of a spec, `to_dict`'s data or the attributes of a pickled one."""
+
+
+def space_data(space: Space[Any] | None) -> Any:
+    """A space as RLlib's dict."""
+    return gym_space_to_dict(space)
+
+
+def space_of(data: Any) -> Any:
+    """The space in RLlib's dict; a space is kept."""
+    return space_from_ray(data) if isinstance(data, Mapping) else data
+
 
 NAMES: Final = (str, GlobalRef, Opaque)
 """What a file has where a class is."""

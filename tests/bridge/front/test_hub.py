@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rlconnect.bridge.front.hub import push
-from rlconnect.bridge.front.model_card import model_card
+from rlconnect.bridge.front.hub import model_card, push
 from rlconnect.core.errors import CheckpointWriteError, ConfigError, MissingExtraError
 from rlconnect.core.vault import open_checkpoint
 from rlconnect.core.vault.description import describe_checkpoint

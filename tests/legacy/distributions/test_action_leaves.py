@@ -1,12 +1,8 @@
 """Nested actions are taken apart and put together in one order."""
 
 from gymnasium.spaces import Box, Dict, Discrete, Tuple
-from rlconnect.legacy.distributions.action_leaves import (
-    action_leaves,
-    flatten_actions,
-    map_actions,
-    nest_leaves,
-)
+from rlconnect.core import nest
+from rlconnect.legacy.distributions.action_leaves import leaf_spaces, map_actions, nest_leaves
 
 SPACE = Dict(b=Tuple([Discrete(3), Box(-1, 1, (2,))]), a=Discrete(2))
 
@@ -18,12 +14,11 @@ def test_leaves_go_by_sorted_key_and_come_back():
     nested = nest_leaves(SPACE, leaves)
 
     assert nested == {"a": "x", "b": ("y", "z")}
-    assert flatten_actions(nested) == leaves
-    assert [type(leaf).__name__ for leaf in action_leaves(SPACE)] == ["Discrete", "Discrete", "Box"]
+    assert nest.flatten(nested) == leaves
+    assert [type(leaf).__name__ for leaf in leaf_spaces(SPACE)] == ["Discrete", "Discrete", "Box"]
 
 
 def test_a_plain_value_is_its_own_leaf():
     """An action that is not nested passes through all of it."""
     assert nest_leaves(Discrete(2), [7]) == 7
-    assert flatten_actions(7) == [7]
     assert map_actions(str, {"a": (1, 2)}) == {"a": ("1", "2")}

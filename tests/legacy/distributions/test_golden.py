@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Tuple
+from rlconnect.core import nest
 from rlconnect.legacy import (
     TorchBeta,
     TorchCategorical,
@@ -17,7 +18,7 @@ from rlconnect.legacy import (
     TorchSquashedGaussian,
 )
 from rlconnect.legacy.distributions import families
-from rlconnect.legacy.distributions.action_leaves import flatten_actions, map_actions
+from rlconnect.legacy.distributions.action_leaves import map_actions
 from rlconnect.legacy.distributions.choice import distribution_for
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "distributions" / "torch_distributions.npz"
@@ -98,7 +99,7 @@ def given_actions(golden, case):
 
 
 def assert_same(got, want, rtol=2e-6):
-    for one, other in zip(flatten_actions(got), want, strict=True):
+    for one, other in zip(nest.flatten(got), want, strict=True):
         one = np.asarray(one)
         assert one.shape == other.shape
         np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol)
@@ -167,10 +168,10 @@ def test_a_generator_makes_sampling_repeatable(case, golden):
         generator = torch.Generator().manual_seed(11)
         return build(torch.from_numpy(inputs), None).sample(generator=generator)
 
-    assert_same(draw(1), flatten_actions(map_actions(np.asarray, draw(2))), rtol=0)
+    assert_same(draw(1), nest.flatten(map_actions(np.asarray, draw(2))), rtol=0)
     first = twin.sample(inputs, np.random.default_rng(5))
     again = twin.sample(inputs, np.random.default_rng(5))
-    assert_same(first, flatten_actions(again), rtol=0)
+    assert_same(first, nest.flatten(again), rtol=0)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -179,7 +180,7 @@ def test_numpy_actions_leave_as_a_policy_hands_them_out(case, golden):
     _, twin = CASES[case]
     inputs = golden[f"{case}|inputs"]
 
-    found = flatten_actions(twin.deterministic(inputs))
-    found += flatten_actions(twin.sample(inputs, np.random.default_rng(0)))
+    found = nest.flatten(twin.deterministic(inputs))
+    found += nest.flatten(twin.sample(inputs, np.random.default_rng(0)))
 
     assert {leaf.dtype for leaf in found} <= {np.dtype(np.int32), np.dtype(np.float32)}

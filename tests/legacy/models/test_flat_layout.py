@@ -6,8 +6,7 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
 from hypothesis import given
 from hypothesis import strategies as st
 from rlconnect.core.errors import SpaceError
-from rlconnect.legacy.models.flat_layout import flat_layout, restore
-from rlconnect.legacy.models.repeated_values import RepeatedValues
+from rlconnect.legacy.models.flat_layout import RepeatedValues, flat_layout, restore
 
 
 class Repeated(Space):
