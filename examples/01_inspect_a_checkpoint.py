@@ -3,8 +3,7 @@
     python examples/01_inspect_a_checkpoint.py
     python examples/01_inspect_a_checkpoint.py PATH
 
-Everything is plain, frozen data: names, spaces, connectors, statistics, numpy arrays. Nothing of
-the file is run to get at it.
+Everything is plain, frozen data: names, spaces, connectors, statistics, numpy arrays.
 """
 
 import argparse
@@ -21,14 +20,9 @@ def describe(checkpoint):
     ray = checkpoint.ray_version or "an unknown release"
     print(f"{checkpoint.algorithm} {checkpoint.kind}, layout {checkpoint.version}, by Ray {ray}")
     for name, record in checkpoint.acting.items():
-        print(f"\n{name}")
-        print(f"  observes {record.observation_space}")
-        print(f"  acts in  {record.action_space}")
-        for pipeline in (
-            getattr(record, "agent_connectors", None),
-            getattr(record, "action_connectors", None),
-        ):
-            if pipeline is not None:
+        print(f"\n{name}\n  observes {record.observation_space}\n  acts in  {record.action_space}")
+        for kind in ("agent_connectors", "action_connectors"):
+            if pipeline := getattr(record, kind, None):
                 print(f"  {pipeline.name}: {', '.join(piece.name for piece in pipeline.flat())}")
         for array_name, array in record.weights.items():
             print(f"  {array_name:<42} {array.dtype} {array.shape}")
@@ -42,29 +36,18 @@ def think(policy, observation):
     """The sample policy's own network, written out: a filter, two tanh layers, a linear one."""
     (filter_,) = policy.filters
     features = (observation - filter_.mean[0]) / (filter_.std[0] + 1e-8)
+    weights = {name.replace("._model.0", ""): array for name, array in policy.weights.items()}
     for layer in ("_hidden_layers.0", "_hidden_layers.1"):
-        weight, bias = (policy.weights[f"{layer}._model.0.{part}"] for part in ("weight", "bias"))
-        features = np.tanh(features @ weight.T + bias)
-    mean, log_std = (
-        features @ policy.weights["_logits._model.0.weight"].T
-        + (policy.weights["_logits._model.0.bias"])
-    )
-    return float(mean), float(np.exp(log_std))
+        features = np.tanh(features @ weights[f"{layer}.weight"].T + weights[f"{layer}.bias"])
+    mean, log_std = features @ weights["_logits.weight"].T + weights["_logits.bias"]
+    return mean, np.exp(log_std)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("path", nargs="?", default=SAMPLE, help="a checkpoint (default: a sample)")
-    path = parser.parse_args().path
-
-    checkpoint = rlconnect.open_checkpoint(path)
-    describe(checkpoint)
-
-    if path == SAMPLE:
-        upright = np.array([1.0, 0.0, 0.0])
-        mean, spread = think(checkpoint.policies["default_policy"], upright)
-        print(f"\nstanding upright it pushes with {mean:+.3f} ± {spread:.3f} (of -1 to 1)")
-
-
-if __name__ == "__main__":
-    main()
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("path", nargs="?", default=SAMPLE, help="a checkpoint (default: a sample)")
+path = parser.parse_args().path
+checkpoint = rlconnect.open_checkpoint(path)
+describe(checkpoint)
+if path == SAMPLE:
+    mean, spread = think(checkpoint.policies["default_policy"], np.array([1.0, 0.0, 0.0]))
+    print(f"\nstanding upright it pushes with {mean:+.3f} ± {spread:.3f} (of -1 to 1)")

@@ -8,18 +8,19 @@ from rlconnect.bridge import adapt
 from rlconnect.bridge.rollout import rollout
 from rlconnect.legacy import Policy
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "07_ten_changed_environments.py"
+EXAMPLES = Path(__file__).parents[2].glob("examples/*_changed_*.py")
 LOSSY = "a sensor is gone: its mean instead"
 
 
 def scenarios():
-    spec = importlib.util.spec_from_file_location("ten_changed_environments", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return {name: rest for name, *rest in module.scenarios()}
+    for example in sorted(EXAMPLES):
+        spec = importlib.util.spec_from_file_location("changed", example)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        yield from module.scenarios()
 
 
-SCENARIOS = scenarios()
+SCENARIOS = {name: rest for name, *rest in scenarios()}
 
 
 def test_there_are_ten():
@@ -33,7 +34,7 @@ def test_the_adapted_policy_earns_what_the_old_one_did(name, tmp_path):
     policy, old, new, steps = SCENARIOS[name]
 
     adapted = adapt(policy, env=new, **steps)
-    adapted.export_checkpoint(tmp_path / "adapted")
+    getattr(adapted, "native", adapted).export_checkpoint(tmp_path / "adapted")
     again = Policy.from_checkpoint(tmp_path / "adapted", check=True)
 
     before = rollout(policy, old, episodes=1, seed=5).returns

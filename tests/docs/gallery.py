@@ -20,7 +20,8 @@ from .blocks import DOCS, ROOT
 PAGE = DOCS / "gallery.md"
 PICTURES = DOCS / "pictures"
 EXAMPLES = sorted(path.name for path in ROOT.glob("examples/[0-9]*.py"))
-MOST_LINES = 24
+FIRST, LAST = 5, 3
+"""Lines of a longer output that the page shows."""
 CUT = "(and so on)"
 TIMED = re.compile(r"us an answer|actions/s|poles fell")
 """Lines whose numbers depend on the machine."""
@@ -30,9 +31,8 @@ SOURCE = re.compile(r"<!-- source: (\S+) -->")
 INTRO = """\
 # Gallery of examples
 
-Each is one short script in `examples/`, below it what it prints; the tests run them all and hold
-what they print against this page. `make demo` tells the story of one policy in commands,
-[the case study](case-study.md) that of its whole life.
+Short scripts in `examples/`, with what they print. `make demo` shows one policy in commands,
+[the case study](case-study.md) its whole life.
 """
 
 
@@ -53,7 +53,7 @@ def run(arguments, folder):
 def shown(printed):
     """What the page shows of what was printed."""
     lines = [line.rstrip() for line in printed.replace(f"{ROOT}/", "").strip("\n").splitlines()]
-    cut = [*lines[:MOST_LINES], CUT] if len(lines) > MOST_LINES else lines
+    cut = [*lines[:FIRST], CUT, *lines[-LAST:]] if len(lines) > FIRST + LAST + 1 else lines
     return "\n".join(cut) + "\n"
 
 
