@@ -38,11 +38,7 @@ class Asked(NamedTuple):
         return parts[0] if len(parts) == 1 else parts[0] | parts[1]
 
     def keys(self, count: int, is_one: bool) -> list[Key] | None:
-        """Whose each row is; None where nobody says.
-
-        Raises:
-            PieceError: There are more or fewer names than rows.
-        """
+        """Whose each row is; None where nobody says."""
         if self.env_ids is None and self.agent_ids is None:
             return None
         envs: Sequence[Any] = range(count)

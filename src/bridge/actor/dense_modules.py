@@ -44,9 +44,7 @@ _PARTS: Final = {
 def direct_of(module: Any, greedy: Choose) -> Direct | None:
     """A default module in numpy; None of another one, or where it has other layers.
 
-    Args:
-        module: A torch RLModule, whose weights are copied.
-        greedy: What chooses where only torch knows how.
+    Its weights are copied. `greedy` chooses where only torch knows how.
     """
     names = _PARTS.get(type(module))
     if names is None:
@@ -82,11 +80,7 @@ def _means(inputs: Array) -> Array:
 
 
 def _layers(modules: Iterable[nn.Module]) -> list[Dense]:
-    """Dense layers, each with the activation behind it.
-
-    Raises:
-        ConfigError: There is a layer that has no numpy form.
-    """
+    """Dense layers, each with the activation behind it."""
     layers: list[Dense] = []
     for module in modules:
         if isinstance(module, nn.Linear):

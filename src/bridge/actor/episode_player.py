@@ -91,11 +91,7 @@ class EpisodePlayer(Player):
 
     @at()
     def load_state_dict(self, state: Any) -> None:
-        """Go on from what `state_dict` gave.
-
-        Raises:
-            PieceError: It is another kind of actor's.
-        """
+        """Go on from what `state_dict` gave."""
         if "episodes" not in state:
             raise PieceError("this state is of another policy", expected="episodes")
         self.reset(None)

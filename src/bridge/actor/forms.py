@@ -18,10 +18,8 @@ from ...core.types import Nest
 class ObservationForm:
     """How observations of one space look, alone and in batches.
 
-    Args:
-        space: Of one observation.
-        is_exact: Whether observations have the shape of the space; otherwise, where something
-            unknown changes them before anybody looks, only as many axes.
+    If it `is_exact`, they have the shape of the space; otherwise, where something unknown changes
+    them before anybody looks, only as many axes.
 
     Example:
         >>> form = ObservationForm(spaces.Box(-1, 1, (2,)))
@@ -36,11 +34,7 @@ class ObservationForm:
         self._dtype = space.dtype
 
     def rows(self, obs: Nest) -> tuple[Nest, bool]:
-        """Observations with a leading axis, and whether there was none.
-
-        Raises:
-            SpaceError: They are not of this space.
-        """
+        """Observations with a leading axis, and whether there was none."""
         if self.shape is not None:
             if type(obs) is not np.ndarray and not xp.is_tensor(obs):
                 obs = self._listed(obs)

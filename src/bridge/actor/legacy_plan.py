@@ -42,8 +42,7 @@ class Tracer(Protocol):
 def legacy_plan(policy: Policy, tracer: Tracer | None = None) -> ActPlan:
     """The plan of a policy; connectors without a batched form are named in `missing`.
 
-    Raises:
-        ConfigError: The policy has no connectors.
+    Without a tracer, connectors of a user's own have no batched form.
     """
     agent, action = policy.agent_connectors, policy.action_connectors
     if agent is None or action is None:

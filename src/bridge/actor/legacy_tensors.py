@@ -17,8 +17,7 @@ from .module_brain import as_int32
 class LegacyTensors(nn.Module):
     """Network, distribution inputs and the most probable action, in torch.
 
-    Args:
-        policy: The policy; its network is copied, so that moving this one moves nothing else.
+    Its network is copied, so that moving this one moves nothing else.
     """
 
     def __init__(self, policy: Policy) -> None:

@@ -29,11 +29,9 @@ _INPUTS = "action_dist_inputs"
 class ModuleBrain:
     """What a torch RLModule computes when it acts.
 
-    Default modules of dense layers compute in numpy where that is quicker, all others in torch.
-
-    Args:
-        module: The module; a copy of it is used, in evaluation mode.
-        timestep: How many steps it has sampled, which exploration may depend on.
+    Default modules of dense layers compute in numpy where that is quicker, all others in torch. A
+    copy of it is used, in evaluation mode. Exploration may depend on `timestep`, how many steps it
+    has sampled.
     """
 
     def __init__(self, module: Any, timestep: int = 0) -> None:
@@ -98,9 +96,8 @@ class ModuleBrain:
     def exploring(self, rng: np.random.Generator, tensors: Any = None) -> Run | None:
         """The module's exploration pass where it is one of its own, such as an epsilon's.
 
-        Args:
-            rng: Seeds torch's generator for the pass.
-            tensors: Computes, and gives tensors; by default this brain, which gives arrays.
+        `rng` seeds torch's generator for the pass. `tensors` computes, and gives tensors; without
+        them this brain gives arrays.
         """
         is_same = not self._tensors.module.explores_apart()
         if is_same and tensors is None:

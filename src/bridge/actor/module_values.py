@@ -22,9 +22,7 @@ _NO_FETCHES = (Columns.ACTIONS, Columns.ACTIONS_FOR_ENV, Columns.STATE_OUT)
 def values_of(rl_module: Any, batch: Mapping[str, Any]) -> dict[str, Array]:
     """Values `(B,)` as "vf_preds", those of all actions as "qf_preds"; whatever it estimates.
 
-    Args:
-        rl_module: In torch; a wrapped policy puts its own out when it acts.
-        batch: Columns of a forward batch.
+    A wrapped policy puts its own out when it acts.
     """
     columns: dict[str, Array] = {}
     if isinstance(rl_module, LegacyPolicyModule):

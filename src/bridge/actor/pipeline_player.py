@@ -78,11 +78,7 @@ class PipelinePlayer(Player):
             self.sessions.forget(env_id)
 
     def state_dict(self) -> dict[str, Any]:
-        """Refused: connectors keep their histories to themselves.
-
-        Raises:
-            PieceError: An episode is running.
-        """
+        """Refused: connectors keep their histories to themselves."""
         if len(self.sessions):
             raise PieceError(
                 f"the running episodes of policy {self.policy.name!r} live in its connectors",

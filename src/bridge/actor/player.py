@@ -27,13 +27,9 @@ what is seen after an end is the next episode's already."""
 class Player(abc.ABC):
     """What acts for all slots of one policy.
 
-    Args:
-        plan: The whole step, or what there is of it.
-        is_planned: Whether the plan acts. Otherwise pieces run as they are, and remember.
-
-    Attributes:
-        fetches: Takes what the network gives beside the actions, where it is a dict.
-        needs_reward: Whether it has to see what the last action earned.
+    If it `is_planned`, the plan acts; otherwise pieces run as they are, and remember. A dict in
+    `fetches` takes what the network gives beside the actions; where it `needs_reward`, it has to
+    see what the last action earned.
     """
 
     fetches: dict[str, Any] | None = None
@@ -73,11 +69,7 @@ class Player(abc.ABC):
         return None
 
     def hand_over(self, other: Player, env_ids: Iterable[Hashable]) -> None:
-        """Let another player with memory of the same kind go on with some environments.
-
-        Raises:
-            PieceError: Its memory is of another kind.
-        """
+        """Let another player with memory of the same kind go on with some environments."""
         if self.memory_kind is None or self.memory_kind != other.memory_kind:
             raise PieceError(
                 "running episodes do not move to a policy that remembers other things",
@@ -109,10 +101,7 @@ class Player(abc.ABC):
 class PlannedPlayer(Player):
     """A plan run over rows of arrays, or on a device over tensors.
 
-    Args:
-        plan: The whole step.
-        source: What it was made of, which travels in its place.
-        replan: Makes it again; a module's function.
+    What it was made of travels in its place; `replan`, a function of a module, makes it again.
     """
 
     def __init__(

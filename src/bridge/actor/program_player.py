@@ -61,11 +61,7 @@ class ProgramPlayer(Player):
         return arrays_kind(self._states, self.slots.start)
 
     def act(self, obs: Nest, turn: Turn) -> Nest:
-        """Actions for observations with a leading axis.
-
-        Raises:
-            PieceError: It is to explore, or needs a reward that was not given.
-        """
+        """Actions for observations with a leading axis."""
         keys, reward, ended, explore, _, starts_anew = turn
         if explore:
             raise PieceError(
@@ -119,11 +115,7 @@ class ProgramPlayer(Player):
         self.slots.load_state_dict(state)
 
     def to(self, device: str | None) -> None:
-        """Stay where it was exported to run: on the host.
-
-        Raises:
-            PieceError: It is to run elsewhere.
-        """
+        """Stay where it was exported to run: on the host."""
         if device not in (None, "cpu"):
             raise PieceError(
                 "an exported program runs on the host",

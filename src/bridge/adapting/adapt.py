@@ -204,18 +204,8 @@ def chain_between(
 ) -> AdapterChain:
     """The adapter that leads from an environment to a policy and back.
 
-    Args:
-        native: The policy, as its stack has it.
-        sees: What the environment gives.
-        takes: What it takes; what the policy gives if None.
-        obs: Steps on observations; those that the spaces prove if None.
-        action: Likewise on actions.
-        reward: Steps on the reward.
-        agents: The policy's name for each renamed agent.
-
-    Raises:
-        PieceError: What changed leaves questions open, and no steps answer them.
-        SpaceError: The steps do not lead from one to the other.
+    Steps that are None are those that the spaces prove; `takes` is what the policy gives if it is
+    None. Where what changed leaves questions open, and no steps answer them, that is an error.
     """
     policy_obs, gives = policy_spaces(native)
     takes = gives if takes is None else takes
@@ -241,16 +231,7 @@ def chain_between(
 
 
 def native_of(source: Any, policy: str | None, options: Mapping[str, Any]) -> Any:
-    """What is to be adapted, as its stack has it.
-
-    Args:
-        source: A path, what `rlconnect.load` gave, or a policy of either stack.
-        policy: Which of several policies.
-        options: As for `rlconnect.load`, of a path.
-
-    Raises:
-        PieceError: It is an exported program.
-    """
+    """What is to be adapted, as its stack has it."""
     if isinstance(source, (str, os.PathLike, Mapping)) or not hasattr(source, "action_space"):
         native = natives_of(source, policy, **options).only
     else:
@@ -282,13 +263,8 @@ def env_spaces(
 ) -> tuple[Space[Any], Space[Any] | None]:
     """What one agent of an environment sees and does.
 
-    Args:
-        env: A live environment, an id of gymnasium's, or a function that makes one.
-        observation_space: Taken instead, if given.
-        action_space: Taken instead, if given.
-
-    Raises:
-        PieceError: Neither an environment nor an observation space is given.
+    It is live, an id of gymnasium's, or a function that makes one; spaces that are given count in
+    its place.
     """
     if observation_space is not None or env is None:
         if observation_space is None:

@@ -22,8 +22,8 @@ from ..wrap.agent_connector import LegacyAgentConnectorV2
 def adapted_triple(triple: V2Triple, chain: AdapterChain, sees: Space[Any]) -> V2Triple:
     """A copy of a triple with an adapter around it.
 
-    Raises:
-        PieceError: The chain renames agents, or adapts a reward nobody in the triple looks at.
+    `sees` is what the new environment gives. A chain that renames agents, or adapts a reward nobody
+    in the triple looks at, is refused.
     """
     if chain.agents:
         raise PieceError(

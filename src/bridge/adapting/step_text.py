@@ -14,12 +14,7 @@ from ...core.errors import PieceError, UnknownNameError
 def steps_from_text(texts: Sequence[str]) -> tuple[Step, ...]:
     """Steps from calls in text, in order; one text may hold several, separated by semicolons.
 
-    Args:
-        texts: Such as `drop_features([4, 5])`: a step's name with plain values, nothing is run.
-
-    Raises:
-        PieceError: A text is no such call.
-        UnknownNameError: No step has that name.
+    A call is a step's name with plain values; nothing is run.
 
     Example:
         >>> steps_from_text(["drop_features([4, 5]); scale(factor=0.5)"])

@@ -23,8 +23,7 @@ def vector_changes(
 ) -> list[Change]:
     """The changes from the new vector to the old one in order; names, if given, decide alone.
 
-    Raises:
-        SpaceError: There is another number of names than of features.
+    Where both have names of features, these decide alone.
     """
     for box, names in ((old, old_names), (new, new_names)):
         if names is not None and (len(names) != box.shape[0] or len(set(names)) < len(names)):

@@ -98,14 +98,7 @@ def plan_of(
 ) -> ActPlan:
     """The plan of one of an actor's policies, with connectors of a user's own traced.
 
-    Args:
-        actor: Of the policy.
-        policy: Which one.
-        observation_space: What the environment gives, if only such connectors know it.
-
-    Raises:
-        PieceError: There are several and none is named, it has no plan, or an environment of its
-            own.
+    `observation_space` is what the environment gives, if only such connectors know it.
     """
     players = actor.players
     if policy is None and len(players) > 1:
@@ -134,12 +127,7 @@ def plan_of(
 
 
 def exported(step: FlatStep) -> Any:
-    """The step as an exported program with a free number of rows.
-
-    Raises:
-        MissingExtraError: This torch is too old.
-        PieceError: torch cannot trace it.
-    """
+    """The step as an exported program with a free number of rows."""
     new_enough("torch", torch.__version__, NEEDED_TORCH)
     rows = torch.export.Dim("batch")
     examples = tuple(placed(port.zeros(3), "cpu") for port in step.inputs)

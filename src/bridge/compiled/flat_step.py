@@ -53,9 +53,8 @@ def ports_of(prefix: str, value: Nest) -> list[Port]:
 class FlatStep(nn.Module):
     """A `TensorStep` over a flat list of tensors, as its ports name them.
 
-    Attributes:
-        inputs: What goes in: observations, reward and first where they matter, states.
-        outputs: What comes out: actions, then states.
+    `inputs` are observations, reward and first where they matter, and states; `outputs` are
+    actions, then states.
     """
 
     def __init__(self, plan: ActPlan) -> None:

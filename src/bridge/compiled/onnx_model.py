@@ -22,11 +22,7 @@ Runner = Callable[[Sequence[Array]], list[Array]]
 
 
 def expect_onnx() -> None:
-    """Hold what is installed to what writing a model takes, before anything is traced.
-
-    Raises:
-        MissingExtraError: ONNX's packages are not installed, or too old.
-    """
+    """Hold what is installed to what writing a model takes, before anything is traced."""
     try:
         import onnx  # noqa: F401
         import onnxscript
@@ -36,11 +32,7 @@ def expect_onnx() -> None:
 
 
 def onnx_model(program: Any, step: FlatStep, opset: int) -> bytes:
-    """An exported program as an ONNX model.
-
-    Raises:
-        PieceError: torch gives no model.
-    """
+    """An exported program as an ONNX model."""
     try:
         with quiet():
             exported = torch.onnx.export(
@@ -69,11 +61,7 @@ def onnx_model(program: Any, step: FlatStep, opset: int) -> bytes:
 
 
 def new_enough(name: str, found: str, needed: str) -> None:
-    """Hold a package's version to what writing files for other programs needs.
-
-    Raises:
-        MissingExtraError: It is older.
-    """
+    """Hold a package's version to what writing files for other programs needs."""
     if Version(found).release < Version(needed).release:
         raise MissingExtraError(
             f"{name} is too old to write a file for other programs",
@@ -84,11 +72,7 @@ def new_enough(name: str, found: str, needed: str) -> None:
 
 
 def onnx_runner(data: bytes, step: FlatStep) -> Runner:
-    """Run an ONNX model with onnxruntime on one thread, arrays in and out.
-
-    Raises:
-        MissingExtraError: onnxruntime is not installed.
-    """
+    """Run an ONNX model with onnxruntime on one thread, arrays in and out."""
     session = onnx_session(data)
     input_names = {each.name for each in session.get_inputs()}
 
@@ -103,8 +87,7 @@ def onnx_runner(data: bytes, step: FlatStep) -> Runner:
 def fold_into_biases(graph: Any) -> None:
     """Let dense layers take off themselves what is taken off all their outputs behind them.
 
-    Args:
-        graph: Of an ONNX model; it is changed.
+    The graph is changed.
     """
     from onnx.numpy_helper import from_array, to_array
 

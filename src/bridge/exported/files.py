@@ -20,8 +20,7 @@ MANIFEST_ENDING: Final = ".json"
 def program_in(path: Path) -> Path | None:
     """An exported policy's file: the path itself, what its manifest is of, or the one in a folder.
 
-    Args:
-        path: Of a `.onnx` or `.pt2` file, of its `.json`, or of a folder; others give None.
+    That is a `.onnx` or `.pt2` file, its `.json`, or a folder; others give None.
     """
     if os.path.isdir(path):
         try:

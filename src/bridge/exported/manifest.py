@@ -25,13 +25,7 @@ _LARGEST_ROW: Final = 1 << 28
 
 
 def read_manifest(file: Path) -> dict[str, Any]:
-    """What the manifest beside a `.pt2` or `.onnx` file tells of it.
-
-    Raises:
-        MissingPartError: There is none.
-        CorruptCheckpointError: It is damaged.
-        UnknownFormatError: It is of neither kind.
-    """
+    """What the manifest beside a `.pt2` or `.onnx` file tells of it."""
     beside = file.with_name(f"{file.name}.json")
     if not beside.exists():
         raise MissingPartError(

@@ -166,11 +166,7 @@ def _tried(run: Callable[[Named], Named], manifest: Mapping[str, Any]) -> None:
 
 
 def onnx_session(data: bytes) -> Any:
-    """What onnxruntime runs a model in, on one thread of the CPU.
-
-    Raises:
-        MissingExtraError: onnxruntime is not installed.
-    """
+    """What onnxruntime runs a model in, on one thread of the CPU."""
     try:
         import onnxruntime
     except ImportError as error:

@@ -67,15 +67,8 @@ def load(
 def as_policies(source: Source, policy: str | None = None, **options: Any) -> LoadedPolicies:
     """Anything that acts, as a user holds it.
 
-    Args:
-        source: A path or URL, what `load` gave, a `Policy`, a `V2Triple` or its three parts, a
-            mapping of such by id, an `Actor`, or a migration's plan.
-        policy: Only the policy of this id.
-        **options: As for `load`, of a path.
-
-    Raises:
-        PieceError: It is none of these.
-        UnknownNameError: It holds nothing by that id.
+    That is a path or URL, what `load` gave, a `Policy`, a `V2Triple` or its three parts, a mapping
+    of such by id, an `Actor`, or a migration's plan. Options are those of `load`, for a path.
     """
     if isinstance(source, LoadedPolicies) and policy is None and not options:
         return source

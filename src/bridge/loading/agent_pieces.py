@@ -32,9 +32,7 @@ _KEPT_BY_AGENT: Final = (AdaptObservations, MeanStdFilter)
 def module_pipelines(to_module: Any, to_env: Any, module_id: Any) -> tuple[Any, Any]:
     """Both pipelines as they are for one module.
 
-    Raises:
-        PieceError: There are pieces of another kind, or agents of the module are treated
-            differently.
+    Pieces of another kind, or agents of the module that are treated differently, are refused.
     """
     _refuse_others((*to_module.connectors, *to_env.connectors))
     agents = _agents_of(to_module, module_id)

@@ -36,11 +36,7 @@ class Casting:
         self.known: OrderedDict[Hashable, str] = OrderedDict()
 
     def __call__(self, agent_id: Hashable) -> str:
-        """The policy's id.
-
-        Raises:
-            UnknownNameError: No policy is meant for that agent.
-        """
+        """The policy's id."""
         policy_id = self.known.get(agent_id)
         if policy_id is None:
             policy_id = self.known[agent_id] = self._asked(agent_id)

@@ -62,11 +62,7 @@ class Natives:
 
     @property
     def only(self) -> Native:
-        """The only policy.
-
-        Raises:
-            PieceError: There are several, or none.
-        """
+        """The only policy."""
         if len(self.policies) == 1:
             return next(iter(self.policies.values()))
         where = f"{self.path} holds" if self.path else "these are"
@@ -114,16 +110,9 @@ def natives_in(
 ) -> Natives:
     """Load what acts at a path; nothing of it runs.
 
-    Args:
-        path: Whatever RLlib or rlconnect wrote: a folder, a file, an archive of one, or a URL.
-        policy_ids: Only these policies or modules.
-        policy_mapping_fn: Which of several modules plays an agent, where code knew it.
-        **options: As for `Policy.from_checkpoint` or `RLModule.from_checkpoint`.
-
-    Raises:
-        CheckpointError: It cannot be read.
-        ConfigError: An option says nothing about a checkpoint of its kind.
-        UnknownNameError: It holds nothing by some id.
+    It may be whatever RLlib or rlconnect wrote: a folder, a file, an archive of one, or a URL.
+    `policy_mapping_fn` says which of several modules plays an agent, where code knew it. Options
+    are those of `Policy.from_checkpoint` or `RLModule.from_checkpoint`.
     """
     check_known(options)
     ids = [policy_ids] if isinstance(policy_ids, str) else policy_ids
@@ -144,15 +133,9 @@ def natives_of(
 ) -> Natives:
     """What acts in anything that does.
 
-    Args:
-        source: A path or URL, what `rlconnect.load` gave, a `Policy`, a `V2Triple` or its three
-            parts, a mapping of such by id, an `Actor`, an opened `Artifact`, or a migration's plan.
-        policy_ids: Only these policies or modules.
-        **options: As for `natives_in`, of a path.
-
-    Raises:
-        PieceError: It is none of these.
-        UnknownNameError: It holds nothing by some id.
+    That is a path or URL, what `rlconnect.load` gave, a `Policy`, a `V2Triple` or its three parts,
+    a mapping of such by id, an `Actor`, an opened `Artifact`, or a migration's plan. Options are
+    those of `natives_in`, for a path.
     """
     if isinstance(source, (str, os.PathLike)):
         return natives_in(source, policy_ids, **options)
@@ -265,11 +248,7 @@ def _program(path: Path, ids: Sequence[str] | None) -> Natives:
 
 
 def _parts(checkpoint: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The pipelines and pieces that were saved alone.
-
-    Raises:
-        NotACheckpointError: There is nothing of the kind.
-    """
+    """The pipelines and pieces that were saved alone."""
     from ...v2.connectors.connector import ConnectorV2
 
     pieces = [

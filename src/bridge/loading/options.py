@@ -13,29 +13,17 @@ _SPACES: Final = ("observation_space", "action_space")
 
 
 def legacy_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those for policies of the old stack; which must be all that say something.
-
-    Raises:
-        ConfigError: One is for the new stack.
-    """
+    """Those for policies of the old stack; which must be all that say something."""
     return _known(options, _of_policies(), "a policy of the old stack")
 
 
 def module_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those for modules of the new stack; which must be all that say something.
-
-    Raises:
-        ConfigError: One is for the old stack.
-    """
+    """Those for modules of the new stack; which must be all that say something."""
     return _known(options, _of_modules(), "a module of the new stack")
 
 
 def check_known(options: Mapping[str, Any]) -> None:
-    """Tell a name that no loader has, as Python tells it.
-
-    Raises:
-        TypeError: There is one.
-    """
+    """Tell a name that no loader has, as Python tells it."""
     for name in options:
         if name not in _of_policies() and name not in _of_modules():
             raise TypeError(f"got an unexpected keyword argument {name!r}")

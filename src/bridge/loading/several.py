@@ -28,11 +28,7 @@ def save_several(
 ) -> None:
     """Write players into a folder.
 
-    Args:
-        sources: What each player is made of, by its id.
-        save_one: Saves one of them.
-        actor: What the actor is beside them, as plain data.
-        folder: An empty one.
+    `actor` is what the actor is beside them, as plain data; the folder is empty.
     """
     for number, (name, source) in enumerate(sources.items()):
         save_one(name, source, folder / f"player_{number}")

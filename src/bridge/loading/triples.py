@@ -87,11 +87,7 @@ def load_triple(
 
 @of_one_save
 def migrated_in(path: str | os.PathLike[str], options: Mapping[str, Any]) -> V2Triple:
-    """The policy in a folder that `save_migrated` wrote, with what the folder tells of it.
-
-    Raises:
-        CheckpointError: It is no such folder.
-    """
+    """The policy in a folder that `save_migrated` wrote, with what the folder tells of it."""
     from ...v2.connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
 
     kinds = {
@@ -120,11 +116,7 @@ def migrated_in(path: str | os.PathLike[str], options: Mapping[str, Any]) -> V2T
 
 
 def read_beside(folder: Path, name: str) -> Any:
-    """A document of a migrated folder, which tells of what lies beside it.
-
-    Raises:
-        CorruptCheckpointError: It is no such folder.
-    """
+    """A document of a migrated folder, which tells of what lies beside it."""
     try:
         content = read_document(part_of(folder, name))
     except CheckpointNotFoundError:
@@ -143,15 +135,7 @@ def triples_in(
 ) -> dict[str, V2Triple]:
     """The modules of a checkpoint by id, each with what a single agent of it passes.
 
-    Args:
-        path: A folder of the new stack.
-        module_ids: Only these.
-        mapping: Which module plays an agent, where code knew it.
-        options: As for `RLModule.from_checkpoint`.
-
-    Raises:
-        PieceError: Agents of one module are treated differently, or in an unknown way.
-        UnknownNameError: There is no module of some id, or nobody says which one plays an agent.
+    `mapping` says which module plays an agent, where code knew it.
     """
     if has_pipelines(path):
         before, module, after = load_triple(path, **options)
@@ -170,14 +154,8 @@ def triples_of(
 ) -> dict[str, V2Triple]:
     """Modules by id, each with what a single agent of it passes.
 
-    Args:
-        modules: The modules.
-        before: The pipeline to all of them; None for the default pieces.
-        after: The one to the environment.
-        timestep: How many steps were sampled.
-
-    Raises:
-        PieceError: Agents of one module are treated differently, or in an unknown way.
+    Without the pipeline `before` all of them, default pieces stand there. Agents of one module that
+    are treated differently are refused.
     """
     regroups = before is not None and bool(before[AgentToModuleMapping])
     is_own = regroups and has_own_pieces(before, after)

@@ -38,8 +38,7 @@ def has_face(part: Any) -> bool:
 def use_face(part: Any) -> Any:
     """Let a piece or module be saved as the class of `rlconnect.ray_pieces`; it computes as before.
 
-    Args:
-        part: One that `has_face`; changed.
+    It is one that `has_face`, and is changed.
     """
     kind = type(part)
     saved_as = (RAY_PIECES, kind.__name__)

@@ -41,11 +41,8 @@ class Described:
 class NativePlan(MigrationPlan):
     """A migration without steps; what is written is the same policy, with a certificate.
 
-    Args:
-        triple: The policy; it is not changed.
-        source: Where it was loaded from.
-        custom: The author's own classes that it needs.
-        migration: What a migrated folder says of it, if it came from one.
+    `custom` are the author's own classes that it needs; `migration` is what a migrated folder says
+    of it, if it came from one.
     """
 
     def __init__(
@@ -124,11 +121,7 @@ class NativePlan(MigrationPlan):
 
     @override
     def save(self, path: Any) -> None:
-        """Refuse: there is no plan to go on with.
-
-        Raises:
-            PieceError: Always.
-        """
+        """Refuse: there is no plan to go on with."""
         raise PieceError(
             "a policy of the new stack has no plan to save",
             hint="write the policy itself: migrate(PATH, out=DIR).",

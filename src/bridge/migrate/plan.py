@@ -414,12 +414,7 @@ def _at_rest(
 
 
 def one_native(source: Any, policy_id: str | None, **options: Any) -> Policy | V2Triple:
-    """A policy of either stack, of a checkpoint or of anything that holds one.
-
-    Raises:
-        ConfigError: There are several, and none was named; or it is an exported program.
-        UnknownNameError: There is none of that id.
-    """
+    """A policy of either stack, of a checkpoint or of anything that holds one."""
     natives = natives_of(source, **options)
     by_name = natives.policies or {"": natives.only}
     names = ", ".join(map(repr, by_name))

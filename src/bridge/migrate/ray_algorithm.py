@@ -93,11 +93,8 @@ class Acting:
 class RayAlgorithm:
     """The folder of one of Ray's algorithms.
 
-    Args:
-        acting: What acts in it.
-        env: The name of the environment; what the config says if None.
-        policy_mapping_fn: Which module an agent has: a dict by agent id, or a function that Ray can
-            import. An agent's own name by default.
+    Without `env` the config says which. `policy_mapping_fn` is a dict by agent id, or a function
+    that Ray can import; without one an agent is a module's by its name.
     """
 
     def __init__(

@@ -54,9 +54,8 @@ def is_plain(value: Any) -> bool:
 def config_for_clients(module: Any, config: Mapping[str, Any]) -> bytes:
     """The pickle of Ray's config of who acts by a module, as RLlib sends it to external clients.
 
-    Args:
-        module: The module; clients build it by the config's spec.
-        config: Settings as a checkpoint of an algorithm holds them; those that are values count.
+    Clients build the module by the config's spec. Settings are those of a checkpoint of an
+    algorithm, of which values count.
     """
     name = BY_MODULE.get(type(module).__name__, ("PPO",))[0]
     path = class_path(config.get("class"))

@@ -43,12 +43,7 @@ def is_migrated(path: str | os.PathLike[str]) -> bool:
 
 
 def saved_plan(path: str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
-    """What a file or a migrated folder says of a plan, and where the plan's source lies.
-
-    Raises:
-        CorruptCheckpointError: It is no such plan.
-        MissingPartError: The source is not there any more.
-    """
+    """What a file or a migrated folder says of a plan, and where the plan's source lies."""
     target = Path(path)
     if target.is_dir():
         return _of_folder(target)
@@ -126,14 +121,7 @@ def write_plan(
 ) -> None:
     """Write a plan as JSON; a live policy lies beside it, the older one's until it is written.
 
-    Args:
-        target: The file to write.
-        data: The plan.
-        source: Where its policy was loaded from; empty of a live one.
-        export: Writes the live one.
-
-    Raises:
-        CheckpointWriteError: The disk refuses; what was there before is untouched.
+    `source` is where its policy was loaded from, empty of a live one, which `export` writes.
     """
     older = ""
     if not source:

@@ -54,16 +54,7 @@ class Standing:
 
 
 def check_migration(path: str | os.PathLike[str], *, samples: int = 64, **options: Any) -> Standing:
-    """Hold a migrated folder to the policy it was made of.
-
-    Args:
-        path: The folder.
-        samples: How many random episodes are drawn.
-        **options: As for `MigrationPlan.load`: the author's own classes.
-
-    Raises:
-        CheckpointError: It is no such folder, or damaged.
-    """
+    """Hold a migrated folder to the policy it was made of."""
     plan = MigrationPlan.load(path, **options)
     triple = migrated_in(path, words_of(options))
     if isinstance(plan, NativePlan):

@@ -20,8 +20,8 @@ def ways_on(
 ) -> list[tuple[str, str]]:
     """How to load what was written, to train on it, to prove it, and to open it in Ray.
 
-    Returns:
-        A word and a line of Python, or of a shell, for each.
+    For each there is a word and a line of Python, or of a shell. `to` is "v2", or "ray" for a
+    folder that Ray loads.
     """
     path = os.fspath(folder)
     if to == "ray":

@@ -165,11 +165,7 @@ def act_on(
 
 
 def actor_behind(native: Native) -> Actor:
-    """An actor that takes observations as the network sees them, behind all connectors.
-
-    Raises:
-        PieceError: The policy's connectors have no batched form.
-    """
+    """An actor that takes observations as the network sees them, behind all connectors."""
     player = player_of(native)
     if not isinstance(player, PlannedPlayer):
         raise not_behind_connectors(player)
@@ -227,10 +223,7 @@ class BatchActor:
 class Acting:
     """An actor that goes along recorded episodes; it travels into other processes.
 
-    Args:
-        actor: What acts.
-        explore: Whether it explores.
-        seed: Of exploration; each group has its own.
+    Each group of episodes has its own seed of exploration.
     """
 
     def __init__(self, actor: Actor, explore: bool = False, seed: int = 0) -> None:

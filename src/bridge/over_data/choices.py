@@ -69,10 +69,7 @@ class Choices:
     def answers(self, inputs: Any, actions: Nest, seen: Any) -> Answers:
         """What the policy makes of recorded actions.
 
-        Args:
-            inputs: What its network gave, `(B, ...)`.
-            actions: What was recorded.
-            seen: What its network saw.
+        `inputs` is what its network gave for what it saw, `(B, ...)`.
         """
         if self._acted is not None:
             return Answers(*self._chances(inputs, actions), seen)

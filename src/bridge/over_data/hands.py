@@ -21,13 +21,8 @@ Act = Callable[[Recordings, int], dict[str, Any]]
 class Hands:
     """Lets groups be acted on, and gives them back in order.
 
-    Args:
-        acting: What acts; it travels.
-        processes: In how many processes; in this one if 1, and not on Ray.
-        on_ray: Whether these are actors of Ray, wherever its cluster has room.
-
-    Raises:
-        MissingExtraError: Ray is not installed.
+    In one process that is this one, unless it is on Ray: there they are actors, wherever its
+    cluster has room. `acting` travels.
     """
 
     def __init__(self, acting: Act, processes: int, *, on_ray: bool = False) -> None:

@@ -82,10 +82,8 @@ class Watcher(Protocol):
     def step(self, obs: Nest, rewards: Array, actions: Nest) -> Answers:
         """The next step of the first `B` episodes.
 
-        Args:
-            obs: What they observe.
-            rewards: What the step before earned them, `(B,)`.
-            actions: What was done there, which the policy remembers as its own.
+        Rewards, `(B,)`, are what the step before earned; the policy remembers the recorded actions
+        as its own.
         """
 
 

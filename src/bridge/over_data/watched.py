@@ -72,13 +72,8 @@ class Watched:
     def steps(self, epsilon: float = 0.0, actions: int = 0, *, needs_weights: bool = True) -> Steps:
         """As estimators take it.
 
-        Args:
-            epsilon: The share of actions that the policy takes at random.
-            actions: How many actions there are, for that.
-            needs_weights: Whether it is of no use where nothing can be weighed.
-
-        Raises:
-            PieceError: Nobody says how probable the actions were, or they have no probability.
+        Of so many actions the policy takes the share `epsilon` at random. Without `needs_weights`
+        it is of use even where nothing can be weighed.
         """
         if not (self.has_weights or needs_weights):
             return Steps(self.lengths, self.rewards, np.ones(len(self.rewards)))
@@ -156,9 +151,7 @@ class Watching:
     ) -> Iterator[tuple[Recordings, Answers]]:
         """Episodes with what the policy makes of them, some thousand steps at a time.
 
-        Args:
-            parts: The episodes.
-            draws: How many actions the policy is to draw at each step, where they are not few.
+        `draws` is how many actions the policy is to draw at each step, where they are not few.
         """
         watcher = None
         for group in groups_of(parts):
@@ -186,13 +179,8 @@ def _check_actions(actions: Nest, space: Space[Any]) -> None:
 def is_behind_connectors(native: Native, observations: Nest, form: Form = "auto") -> bool:
     """Whether recorded observations are as a network sees them, rather than the environment's.
 
-    Args:
-        native: The policy.
-        observations: Of one episode, `(T + 1, ...)`.
-        form: "raw" or "seen" if the caller says so.
-
-    Raises:
-        SpaceError: They are of another environment.
+    Observations are of one episode, `(T + 1, ...)`; `form` is "raw" or "seen" if the caller says
+    so.
     """
     if form != "auto":
         return form == "seen"
@@ -219,16 +207,9 @@ def watched(
 ) -> Watched:
     """Go through all of the data once.
 
-    Args:
-        watching: The policy and the data.
-        policy: Whose agents, where episodes have several.
-        by_episode: Judge each step by itself if false, as for bandits.
-        with_model: Whether to keep what models are fitted to; None does where it can.
-        behavior: The policy that recorded the data, where the data does not say how probable its
-            actions were.
-
-    Raises:
-        PieceError: There is nothing, or it cannot be judged.
+    Without `by_episode` each step is judged by itself, as for bandits. `with_model` keeps what
+    models are fitted to; None does where it can. `behavior` is the policy that recorded the data,
+    where that does not say how probable its actions were.
     """
     columns: dict[str, list[Any]] = {}
     ids: list[str] = []
@@ -332,12 +313,7 @@ def _may_be_vectors(answers: Answers) -> bool:
 
 
 def groups_of(parts: Iterable[Recordings], most_steps: int = _AT_ONCE) -> Iterator[Recordings]:
-    """Episodes of one form some at a time: so many steps, or bytes, that the next one is enough.
-
-    Args:
-        parts: The episodes.
-        most_steps: How many steps a group has at least, if they are not large.
-    """
+    """Episodes of one form some at a time: so many steps, or bytes, that the next one is enough."""
     group: list[Recordings] = []
     steps = size = 0
     for part in parts:

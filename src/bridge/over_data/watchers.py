@@ -39,8 +39,7 @@ _ROWS: Final = 1_024
 def watcher_of(native: Native, manner: Manner) -> Watcher:
     """A policy of any kind as one that watches; it stays as it is.
 
-    Raises:
-        PieceError: Its probabilities are not to be had.
+    It is a `Policy`, a `V2Triple` or an exported `Artifact`.
     """
     player = player_of(native)
     if isinstance(player, PlannedPlayer):
@@ -264,11 +263,7 @@ class EpisodeWatcher:
 
 
 class ProgramWatcher:
-    """An exported program, which shows its actions alone.
-
-    Raises:
-        PieceError: Its actions cannot be counted.
-    """
+    """An exported program, which shows its actions alone."""
 
     def __init__(self, player: Player) -> None:
         space = player.action_space

@@ -59,16 +59,7 @@ def verify_certificate(
 def compare_with_source(
     migrated: V2Triple, *, absolute: float = 1e-5, relative: float = 1e-5
 ) -> tuple[StageComparison, ...]:
-    """What a migrated policy makes of its certificate's observations, beside what its source did.
-
-    Args:
-        migrated: The policy.
-        absolute: The tolerance for numbers near 0.
-        relative: The tolerance as a share of the number.
-
-    Raises:
-        WeightsError: There is nothing to compare with.
-    """
+    """What a migrated policy makes of its certificate's observations, and what its source did."""
     from .v2_stages import V2Stages, without_checks  # with torch
 
     space = migrated.env_to_module.input_observation_space

@@ -15,10 +15,7 @@ from ..actor.player import Player
 class PlayedStages:
     """The actions of a player whose inside cannot be looked at: an exported program's.
 
-    Args:
-        player: What acts.
-        pieces: What its manifest tells of the pieces in it.
-        name: What to call it.
+    `pieces` is what its manifest tells of the pieces in it.
     """
 
     def __init__(self, player: Player, pieces: Sequence[str], name: str = "") -> None:

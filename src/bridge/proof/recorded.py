@@ -72,12 +72,7 @@ def _in_arrays(file: Path) -> list[Course]:
 def courses_for(space: Any, observations: str | os.PathLike[str] | Sequence[Any]) -> list[Course]:
     """Recorded episodes, held to the space they are for.
 
-    Args:
-        space: What an environment gives.
-        observations: A file as for `read_courses`, one episode, or a list of episodes.
-
-    Raises:
-        SpaceError: They are of another space.
+    `observations` is a file as for `read_courses`, one episode, or a list of episodes.
     """
     is_file = isinstance(observations, (str, os.PathLike))
     courses = read_courses(observations) if is_file else recorded_courses(observations)  # type: ignore[arg-type]  # by is_file

@@ -28,8 +28,7 @@ _LSTM = ("h", "c")
 class V2Stages:
     """The stages of a copy of a triple for one agent.
 
-    Attributes:
-        is_at_rest: Whether its filters stand still, as where one compares; they learn otherwise.
+    While it `is_at_rest`, as where one compares, its filters stand still; they learn otherwise.
     """
 
     def __init__(self, triple: V2Triple | Sequence[Any], name: str = "") -> None:

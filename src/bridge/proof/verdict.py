@@ -188,11 +188,7 @@ class Verdict:
 
 
 def together(verdicts: Mapping[str, Verdict]) -> Verdict:
-    """The comparisons of several policies as one; of a single one that one.
-
-    Args:
-        verdicts: By policy id.
-    """
+    """The comparisons of several policies as one; of a single one that one."""
     if len(verdicts) == 1:
         return next(iter(verdicts.values()))
     every = list(verdicts.values())

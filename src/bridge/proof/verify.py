@@ -139,11 +139,7 @@ def _acting(
 
 
 def paired(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """What both hold, by id; a single one of each is a pair whatever they are called.
-
-    Raises:
-        PieceError: They hold different policies.
-    """
+    """What both hold, by id; a single one of each is a pair whatever they are called."""
     if len(ours) == len(theirs) == 1:
         return {name: (each, *theirs.values()) for name, each in ours.items()}
     if set(ours) != set(theirs):

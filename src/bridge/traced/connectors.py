@@ -85,8 +85,8 @@ def traced_observation(
 ) -> tuple[Part, frozenset[str]]:
     """An agent connector as a part of a plan, and the other columns that it changes.
 
-    Raises:
-        Untraceable: It has no batched form.
+    `rows` are observations as it meets them; of the columns `beside` them, no environment tells.
+    What has no batched form is Untraceable.
     """
     if type(connector).reset is not AgentConnector.reset:
         raise Untraceable("is told when episodes begin")
@@ -129,8 +129,7 @@ def traced_observation(
 def traced_action(connector: Any, rows: Nest) -> Part:
     """An action connector as a part of a plan.
 
-    Raises:
-        Untraceable: It has no batched form.
+    What has no batched form is Untraceable.
     """
 
     def unread(connector: Any, item: Nest) -> Nest:

@@ -29,11 +29,7 @@ _FOREIGN: Final = frozenset(["numpy", "torch", "gymnasium", "rlconnect", __name_
 
 
 class Front:
-    """numpy, for one recording.
-
-    Args:
-        tape: Where to write.
-    """
+    """numpy, for one recording."""
 
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
@@ -87,11 +83,7 @@ def _as_table(value: Any) -> Any:
 
 
 class Kind:
-    """A type of numbers that may be called with a recorded value; numpy takes it for a dtype.
-
-    Args:
-        real: The type.
-    """
+    """A type of numbers that may be called with a recorded value; numpy takes it for a dtype."""
 
     def __init__(self, real: Any) -> None:
         self._real = real

@@ -50,11 +50,7 @@ _ASKING: Final = frozenset(["shape", "ndim", "size", "result_type", "iscomplexob
 
 
 def called(function: Any, args: Any, kwargs: Any) -> Any:
-    """A function of numpy's, called with recorded values.
-
-    Raises:
-        Untraceable: It has no batched form.
-    """
+    """A function of numpy's, called with recorded values."""
     name = str(function.__name__)
     if function == np.linalg.norm:
         return _norm(*args, **kwargs)
@@ -96,10 +92,7 @@ def method(value: Recorded, name: str) -> Any:
 def array(value: Any, dtype: Any = None, *, is_scalar: bool = False) -> Any:
     """What `np.array` makes of nested lists that hold recorded values.
 
-    Args:
-        value: A recorded value, or lists and tuples of such and of constants.
-        dtype: As numpy takes it.
-        is_scalar: Whether an array without axes is a number, as `np.float32` gives one.
+    With `is_scalar` an array without axes is a number, as `np.float32` gives one.
     """
     with np.errstate(all="ignore"):
         example = np.array(example_of(value), dtype)

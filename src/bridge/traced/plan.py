@@ -32,10 +32,8 @@ _LARGEST: Final = 1e6
 def traced_plan(policy: Policy, observation_space: spaces.Space[Any] | None = None) -> ActPlan:
     """The plan of a policy; what has no batched form although it was traced is in `missing`.
 
-    Args:
-        policy: With connectors.
-        observation_space: What the environment gives. If None that is what the policy was trained
-            on, or the one width of vectors that its connectors turn into that.
+    Without a space it is what the policy was trained on, or the one width of vectors that its
+    connectors turn into that.
     """
     space = seen_space(policy) if observation_space is None else observation_space
     tracing = Tracing(policy, space)
@@ -70,13 +68,8 @@ def _held(plan: ActPlan) -> ActPlan:
 class Tracing:
     """What connectors meet on samples of the spaces, and their traces.
 
-    Args:
-        policy: Whose they are.
-        space: What the environment gives.
-        drawn: How many random samples there are beside the corners.
-
-    Attributes:
-        is_lost: Whether observations of this space do not lead to what the network takes.
+    Beside the corners, `drawn` random samples are. It `is_lost` where observations of this space do
+    not lead to what the network takes.
     """
 
     def __init__(self, policy: Policy, space: spaces.Space[Any], drawn: int = _DRAWN) -> None:

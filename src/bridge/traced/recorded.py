@@ -27,14 +27,9 @@ _ELEMENTWISE, _COMPARING, _OF_TRUTHS = (frozenset(words.split()) for words in _W
 class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
     """Stands for a value that is known only when the recorded program runs.
 
-    Its shape and dtype are those of the example that numpy computes beside it; what would need
-    its numbers is refused.
-
-    Args:
-        tape: Where to write.
-        at: The register that holds it.
-        example: One item of it.
-        is_given: Whether it came from outside and must stay as it is.
+    Its shape and dtype are those of the example that numpy computes beside it; what would need its
+    numbers is refused. It lies in a register; what `is_given` came from outside and must stay as it
+    is.
     """
 
     def __init__(self, tape: Tape, at: int, example: Any, *, is_given: bool = False) -> None:

@@ -62,8 +62,7 @@ class _Step:
 class Tape:
     """What is recorded while a function runs.
 
-    Args:
-        items: One item of what goes in: a nest of arrays and numbers.
+    What goes in are `items`: a nest of arrays and numbers.
     """
 
     def __init__(self, items: Nest) -> None:
@@ -81,11 +80,8 @@ class Tape:
     ) -> int:
         """Write down a step; the number of the register that holds what it gives.
 
-        Args:
-            call: `(rows, *values) -> value` over batches, of numpy or torch.
-            operands: What it takes.
-            shape: Of one item of what it gives.
-            dtype: Of what it gives.
+        `call` is `(rows, *values) -> value` over batches, of numpy or torch; shape and dtype are of
+        one item of what it gives.
         """
         if len(self._steps) == MOST_STEPS:
             raise Untraceable(f"takes more than {MOST_STEPS} steps")
@@ -95,8 +91,7 @@ class Tape:
     def formula(self, result: Nest) -> tuple[Callable[..., Nest], tuple[Array, ...]]:
         """What was recorded as `(values, *constants) -> values`, and the constants.
 
-        Args:
-            result: Numbers of registers in the form of what comes out.
+        `result` has numbers of registers in the form of what comes out.
         """
         inputs, outputs = self._given, nest.flatten(result)
         numbered = list(enumerate(self._steps, len(inputs)))
@@ -189,10 +184,7 @@ def along_last(name: str) -> Callable[..., Any]:
 def moving(shape: tuple[int, ...], place: slice | None, *, has_index: bool) -> Callable[..., Any]:
     """Elements of flat values laid side by side, as a step's call.
 
-    Args:
-        shape: Of one item of what comes out.
-        place: Which of them, if they are neighbours; all if None.
-        has_index: Whether the last operand says which.
+    They are those at `place` if they are neighbours; with `has_index` the last operand says which.
     """
 
     def call(rows: int, *values: Any) -> Any:

@@ -21,13 +21,9 @@ from .step_records import carried
 class LegacyColumnsV2(ConnectorV2):
     """Adds the columns of several wrapped policies, behind the piece that adds observations.
 
-    The batch of several modules goes by its first column, so that one must hold all agents.
-
-    Args:
-        input_observation_space: Of what comes in.
-        input_action_space: Of what comes in.
-        columns: For each module id, the batch's names of columns by the policy's views.
-        stacked: The modules whose observations are more than the last one.
+    The batch of several modules goes by its first column, so that one must hold all agents. For
+    each module id, `columns` has the batch's names of columns by the policy's views. The
+    observations of `stacked` modules are more than the last one.
     """
 
     def __init__(
@@ -69,12 +65,9 @@ def add_view_columns(
 ) -> None:
     """Add what a policy looks at beside the last observation of an episode.
 
-    Args:
-        batch: Changed in place.
-        episode: Of one agent.
-        output: What the policy's agent connectors gave; nothing to do before they are at their end.
-        columns: The batch's names of columns by the policy's views.
-        is_stacked: Whether what it takes as observation is another one, too.
+    `columns` has the batch's names by the policy's views. Before the policy's agent connectors are
+    at their end, there is nothing to do. With `is_stacked` what it takes as observation is another
+    one, too.
     """
     if not isinstance(output, AgentConnectorsOutput):
         return

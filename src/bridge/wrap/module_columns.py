@@ -45,8 +45,7 @@ def rows_of(
 ) -> Rows:
     """The rows of a forward batch.
 
-    Raises:
-        PieceError: A column or state that the network takes is missing.
+    `columns` has the batch's names of columns by the network's.
     """
     sources = {"obs": Columns.OBS, **columns}
     missing = [column for column in sources.values() if column not in batch]
@@ -76,11 +75,8 @@ def next_states(
 ) -> dict[str, Tensor]:
     """The states to go on with, as a module gives them.
 
-    Args:
-        old_states: The states that went in.
-        states: What the network gave: next states, or a row a step of those that are windows.
-        windows: How many rows make a window, by the state's place.
-        lead: Sequences and steps.
+    The network gave next states, or a row a step of those that are windows: `windows` says of how
+    many rows, by the place of the state. `lead` is sequences and steps.
     """
     states_after = {}
     for place, (before, after) in enumerate(zip(old_states, states, strict=True)):

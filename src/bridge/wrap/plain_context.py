@@ -41,12 +41,7 @@ def context_to_data(ctx: ConnectorContext) -> dict[str, Any]:
 
 
 def context_from_data(data: Mapping[str, Any], trust: Trust = NOTHING) -> ConnectorContext:
-    """The context that `context_to_data` described.
-
-    Args:
-        data: What it gave.
-        trust: Classes of the user's that a saved connector may name.
-    """
+    """The context that `context_to_data` described."""
     space, original = _space(data["observation_space"]), _space(data["original_space"])
     if original is not None:
         space.original_space = original

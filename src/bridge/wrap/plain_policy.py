@@ -33,10 +33,8 @@ def policy_from_data(
 ) -> Policy:
     """The policy that `policy_to_data` described, without connectors.
 
-    Args:
-        data: What it gave; weights may be left out by `without_weights`.
-        custom: Options of `Policy.from_checkpoint` for what is the user's own, `custom_models` say.
-        device: Where torch networks run.
+    Weights may be left out by `without_weights`; `custom` are options of `Policy.from_checkpoint`
+    for what is the user's own, `custom_models` say.
     """
     state = {**data, "weights": {name: _array(part) for name, part in data["weights"].items()}}
     acts_in_numpy = state.pop(_IN_NUMPY)

@@ -62,10 +62,8 @@ class Slots:
     """The slots of all episodes that run.
 
     An episode is known by its id. A step that comes again, or an earlier one, under a known id
-    begins another episode.
-
-    Args:
-        reset: Told the number of an environment whose episode begins or is over.
+    begins another episode. `reset` is told the number of an environment whose episode begins or is
+    over.
     """
 
     def __init__(self, reset: Callable[[int], None]) -> None:

@@ -30,12 +30,9 @@ def last_answer(
 ) -> tuple[Any, list[Any], dict[str, Any]] | None:
     """What the policy answered one step ago: actions, states, fetches; None if it did not.
 
-    Args:
-        episode: Of one agent.
-        skipped: Outputs that are no fetches of the policy.
-        windows: Which states are windows on the last ones; their newest row is the state.
-        initial: The states of a policy before its first step. They stand for states that a module
-            of the new stack keeps in another form, for itself.
+    Outputs that are `skipped` are no fetches of the policy. Of states that are windows on the last
+    ones, the newest row is the state. `initial` stands for states that a module of the new stack
+    keeps in another form, for itself.
     """
     if not _has_stepped(episode):
         return None
@@ -67,10 +64,8 @@ def carried(shared_data: dict[str, Any] | None, episode: Any) -> Any:
 def carry(shared_data: dict[str, Any] | None, kept: Mapping[Any, Any], alive: Any) -> None:
     """Leave the records of this step to the wrapped pieces behind.
 
-    Args:
-        shared_data: What pieces share, if they do.
-        kept: Step and record by the key of an episode.
-        alive: The keys of all episodes of this call; others are dropped.
+    By the key of an episode there are step and record; those of keys that are not `alive` are
+    dropped.
     """
     if shared_data is not None:
         before = shared_data.get(_CARRIED, {})

@@ -204,12 +204,7 @@ def _columns_of(batch: Mapping[str, Any], episode: SingleAgentEpisode) -> dict[s
 
 
 def _built(saved: Any, trust: Trust) -> ConnectorV2:
-    """The piece that `to_state` described.
-
-    Raises:
-        CorruptCheckpointError: It describes none.
-        UnknownClassError: Its class, or one among its arguments, is not known here.
-    """
+    """The piece that `to_state` described."""
     held = mapping_of(saved)
     spaces = held.get("spaces", {})
     if not isinstance(spaces, Mapping):
