@@ -23,6 +23,8 @@ _NO_ROWS: Final = "items are not built alike, or columns hold those of others"
 
 _NUMBERS: Final = frozenset({float, int, bool, *(np.dtype(code).type for code in "?bBhHiIlLqQefd")})
 
+_KINDS: Final = "biuf"
+
 _FEW: Final = 16
 
 
@@ -105,19 +107,16 @@ def joined(items: Sequence[Any]) -> Nest:
     Raises:
         NotColumnar: They are not arrays, numbers, or dicts and tuples of them, all built alike.
     """
+    first = items[0]
     try:
-        return _joined(items) if len(items) > 1 else _one_row(items[0])
+        if len(items) == 1:
+            if type(first) is np.ndarray and first.dtype.kind in _KINDS:
+                return first[None].copy()
+            if type(first) is dict and first:
+                return {key: joined([part]) for key, part in first.items()}
+        return _joined(items)
     except (EpisodeError, KeyError, ValueError) as error:
         raise NotColumnar(_NO_ROWS) from error
-
-
-def _one_row(item: Any) -> Nest:
-    kind = type(item)
-    if kind is np.ndarray and item.dtype.kind in "biuf":
-        return item[None].copy()
-    if kind is dict and item:
-        return {key: _one_row(part) for key, part in item.items()}
-    return _joined([item])
 
 
 def _joined(items: Sequence[Any]) -> Nest:
@@ -146,10 +145,11 @@ def _joined_arrays(items: Sequence[Any], first: Array) -> Array | None:
     """Arrays of numbers; None where that takes a closer look."""
     if len(items) > _FEW:
         return rows_of_alike(items)
-    if first.dtype.kind not in "biuf":
+    if first.dtype.kind not in _KINDS:
         return None
+    plain = np.ndarray
     for item in items:
-        if type(item) is not np.ndarray:
+        if type(item) is not plain:
             return None
     return np.array(items)
 

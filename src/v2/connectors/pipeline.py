@@ -95,7 +95,8 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
             plan = self._current_plan()
             if metrics is None:
                 for step in plan.steps:
-                    transformed = None if step.run is None else step.run(batch, call)
+                    run = step.run
+                    transformed = None if run is None else run(batch, call)
                     if transformed is None:
                         transformed = self._one_by_one(step, batch, call, None, kwargs)
                     batch = transformed
@@ -186,13 +187,9 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
         if self._is_nested:  # Somebody may have edited a pipeline inside of this one.
             self._connect_if_edited()
         plan = self._plan
-        if (
-            plan is None
-            or self._seen_told != ConnectorV2.times_told
-            or not plan.fits(self.connectors, self._connected)
-        ):
-            plan = self._planned()
-        return plan
+        if plan is None or self._seen_told != ConnectorV2.times_told:
+            return self._planned()
+        return plan if plan.fits(self.connectors, self._connected) else self._planned()
 
     def _planned(self) -> Plan:
         self._connect_if_edited()

@@ -118,15 +118,16 @@ def full_keys(module_id: Any, keys: Sequence[Any]) -> list[tuple[Any, ...]]:
     return [(eps_id, agent_id, module_id) for eps_id, agent_id in keys]
 
 
-def has_rows(column: Nest, count: int) -> bool:
-    """Whether it is an array of so many rows, or dicts and tuples of such arrays."""
-    kind = type(column)
-    if kind is np.ndarray:
-        return column.ndim > 0 and len(column) == count
-    if (kind is not dict and kind is not tuple) or not column:
-        return False
-    parts = column.values() if kind is dict else column
-    return all([has_rows(part, count) for part in parts])
+def have_rows(columns: Any, count: int) -> bool:
+    """Whether all columns of a dict or tuple are arrays of so many rows, or nests of these."""
+    for part in columns.values() if type(columns) is dict else columns:
+        kind = type(part)
+        if kind is np.ndarray:
+            if not part.ndim or len(part) != count:
+                return False
+        elif (kind is not dict and kind is not tuple) or not part or not have_rows(part, count):
+            return False
+    return True
 
 
 def items_of(column: Nest) -> list[Any]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rlconnect.core.arrays.batching import unbatch
-from rlconnect.v2.connectors.table import has_rows, items_of
+from rlconnect.v2.connectors.table import have_rows, items_of
 
 from .planning import scenes
 
@@ -21,7 +21,7 @@ COLUMNS = [
 @pytest.mark.parametrize("column", COLUMNS)
 def test_items_are_those_of_unbatch(column):
     """However columns are nested: types, keys in order, values."""
-    assert has_rows(column, 3)
+    assert have_rows({"column": column}, 3)
 
     assert scenes.is_same(items_of(column), unbatch(column))
 
@@ -31,4 +31,4 @@ def test_items_are_those_of_unbatch(column):
 )
 def test_other_columns_have_no_rows(column):
     """Other lengths, lists and empty nests are left to the pieces."""
-    assert not has_rows(column, 3)
+    assert not have_rows({"column": column}, 3)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import torch
 
 _NO_NUMBERS: Final = "OSUV"
+_INFOS: Final = Columns.INFOS
 _SHARED: Final = frozenset(map(np.dtype, ("f4", "i8", "i4", "u1", "?")))
 
 
@@ -118,12 +119,16 @@ def tensors_of(column: str, data: Nest, device: Any = None, pin_memory: bool = F
         device: Where the tensors go.
         pin_memory: Whether to copy through pinned memory, without waiting.
     """
-    if column == Columns.INFOS:
+    if column == _INFOS:
         return data
     if type(data) is np.ndarray:
+        if device is None and data.dtype in _SHARED and data.flags.carray:
+            torch: Any = sys.modules.get("torch")
+            if torch is not None:
+                return torch.from_numpy(data)
         return _tensor(data, device, pin_memory)
     if type(data) is dict:
-        return {key: tensors_of("", value, device, pin_memory) for key, value in data.items()}
+        return {key: tensors_of("", part, device, pin_memory) for key, part in data.items()}
     return nest.map_structure(lambda leaf: _tensor(leaf, device, pin_memory), data)
 
 
@@ -132,12 +137,12 @@ def _is_cpu(device: Any) -> bool:
 
 
 def _tensor(leaf: Any, device: Any, pin_memory: bool) -> Any:
-    torch: Any = sys.modules.get("torch")
     is_here = device is None or (not pin_memory and _is_cpu(device))
-    if torch is not None and is_here and type(leaf) is np.ndarray:  # The usual cases first.
-        if leaf.dtype in _SHARED and leaf.flags.carray:
+    if is_here and type(leaf) is np.ndarray:  # The usual cases first.
+        torch: Any = sys.modules.get("torch")
+        if torch is not None and leaf.dtype in _SHARED and leaf.flags.carray:
             return torch.from_numpy(leaf)
-        if leaf.dtype == np.float64:
+        if torch is not None and leaf.dtype == np.float64:
             return torch.from_numpy(leaf.astype(np.float32, order="C"))
     with torch_needed("NumpyToTensor"):  # Pipelines without a module do without it.
         from ....core.arrays.tensors import as_tensors

@@ -42,13 +42,18 @@ class TensorToNumpy(ColumnarPiece):
 
 def narrowed(data: Nest) -> Nest:
     """A nest of tensors and arrays as arrays of float32 and int32."""
+    torch = sys.modules.get("torch")
+    return _narrowed(data, None if torch is None else torch.Tensor)
+
+
+def _narrowed(data: Nest, tensor: Any) -> Nest:
     kind = type(data)
     if kind is dict:
-        return {key: narrowed(value) for key, value in data.items()}
+        return {key: _narrowed(value, tensor) for key, value in data.items()}
     if kind is np.ndarray:
-        return _narrow_array(data)
-    torch = sys.modules.get("torch")
-    if torch is None or not isinstance(data, torch.Tensor):
+        narrow = _NARROW.get(data.dtype)
+        return data if narrow is None else data.astype(narrow)
+    if kind is not tensor and not xp.is_tensor(data):
         is_array = isinstance(data, np.ndarray)
         return _narrow_array(data) if is_array else nest.map_structure(_narrow, data)
     try:

@@ -58,20 +58,15 @@ class ActingRun(ColumnarRun):
                 self._is_multi, self._last_kind = is_multi(rl_module), type(rl_module)
             try:
                 if not self._is_multi:
-                    return self._of_latest(batch, call)
+                    ids, rows = latest_of_singles(call.episodes)
+                    if self._distinct.hold(ids):
+                        has_state = rl_module is not None and rl_module.is_stateful()
+                        states = latest_states(call.episodes, rl_module) if has_state else None
+                        shared = call.shared_data
+                        return self._all_at_once(rl_module, batch, ids, rows, states, shared)
             except NotColumnar:
                 pass
         return super().__call__(batch, call)
-
-    def _of_latest(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:
-        """The batch of what the episodes of a single agent hold last."""
-        rl_module = call.rl_module
-        ids, observations = latest_of_singles(call.episodes)
-        if not self._distinct.hold(ids):
-            raise NotColumnar(_NO_ROWS)
-        has_state = rl_module is not None and rl_module.is_stateful()
-        states = latest_states(call.episodes, rl_module) if has_state else None
-        return self._all_at_once(rl_module, batch, ids, observations, states, call.shared_data)
 
     def of_rows(
         self, rl_module: Any, rows: Rows, states: Nest | None, shared_data: dict[str, Any]
@@ -106,16 +101,15 @@ class ActingRun(ColumnarRun):
     ) -> dict[str, Any]:
         """All forms in one for the module of a single agent: the call that is made most often."""
         add_observations, add_time, add_states, batch_items, to_tensors = self.pieces
-        has_state = states is not None
-        if (
-            add_observations.as_learner_connector
-            or (has_state and (add_time.as_learner_connector or add_states.as_learner_connector))
-            or batch_items.multi_agent
-            or to_tensors.check_finite
-        ):
+        if add_observations.as_learner_connector or batch_items.multi_agent:
+            raise NotColumnar(_NO_ROWS)
+        if to_tensors.check_finite:
             raise NotColumnar(_NO_ROWS)
         device, pin_memory = to_tensors.device, to_tensors.pin_memory
+        has_state = states is not None
         if has_state:
+            if add_time.as_learner_connector or add_states.as_learner_connector:
+                raise NotColumnar(_NO_ROWS)
             observations = nest.mapped(with_time, observations)
             shared_data["_added_single_ts_time_rank"] = True
         if rl_module is not None:

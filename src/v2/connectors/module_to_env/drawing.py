@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import isfinite, log, pi, prod, sqrt
+from threading import get_ident
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +22,7 @@ from ...distributions.torch_continuous import TorchDiagGaussian
 from ...distributions.torch_discrete import TorchCategorical
 
 _LOG_ROOT_TWO_PI: Final = log(sqrt(2 * pi))
-_SHARED: Final = frozenset({torch.float32, torch.float64})
+_SHARED: Final = frozenset(map(np.dtype, ("f4", "f8")))
 
 
 def drawn(kind: Any, inputs: Any, as_arrays: bool = False) -> tuple[Any, Any] | None:
@@ -42,39 +43,47 @@ def drawn(kind: Any, inputs: Any, as_arrays: bool = False) -> tuple[Any, Any] | 
         draw = _scattered
     else:
         return None
-    if type(inputs) is not Tensor or inputs.dtype not in _SHARED or not inputs.is_cpu:
+    if type(inputs) is not Tensor:
         return None
-    if inputs.dim() < 2:
+    try:
+        answers = draw(inputs.detach() if inputs.requires_grad else inputs)
+    except (TypeError, RuntimeError):  # They are elsewhere, or no floats.
         return None
-    if inputs.requires_grad:
-        inputs = inputs.detach()
-    actions, logp = draw(inputs)
+    if answers is None:
+        return None
+    actions, logp = answers
     flat = logp.ravel()
     if not isfinite(flat.dot(flat)):  # as a sum, sooner there
         return None
     return (actions, logp) if as_arrays else (torch.from_numpy(actions), torch.from_numpy(logp))
 
 
-def _chosen(inputs: Tensor) -> tuple[Array, Array]:
+def _chosen(inputs: Tensor) -> tuple[Array, Array] | None:
     logp = inputs.log_softmax(-1).numpy()
+    if logp.ndim < 2 or logp.dtype not in _SHARED:
+        return None
     # torch.multinomial does this for one draw of each row, after it has looked for bad numbers.
-    noise = np.empty(logp.shape, logp.dtype)
-    torch.from_numpy(noise).exponential_()
+    starts, noise, drawing = _room(get_ident(), logp.shape, logp.dtype)
+    drawing.exponential_()
     best = (np.exp(logp) / noise).argmax(-1)
-    return best, logp.take(_starts(logp.shape) + best)
+    return best, logp.take(starts + best)
 
 
 @lru_cache(maxsize=4)
-def _starts(shape: tuple[int, ...]) -> Array:
-    """The places of the first number of each row, among all of them."""
-    return np.arange(0, prod(shape), shape[-1]).reshape(shape[:-1])
+def _room(thread: int, shape: tuple[int, ...], dtype: Any) -> tuple[Array, Array, Tensor]:
+    """The place of each row's first number among all of them; a thread's room for as many."""
+    noise = np.empty(shape, dtype)
+    starts = np.arange(0, prod(shape), shape[-1]).reshape(shape[:-1])
+    return starts, noise, torch.from_numpy(noise)
 
 
-def _scattered(inputs: Tensor) -> tuple[Array, Array]:
+def _scattered(inputs: Tensor) -> tuple[Array, Array] | None:
     loc, log_std = inputs.chunk(2, dim=-1)
     # As torch.normal does; torch's exp, for actions are the same to the last digit.
-    noise = torch.empty(loc.shape, dtype=loc.dtype).normal_().numpy()
     mean, scale = loc.numpy(), log_std.exp().numpy()
+    if mean.ndim < 2 or mean.dtype not in _SHARED:
+        return None
+    noise = torch.empty(loc.shape, dtype=loc.dtype).normal_().numpy()
     with np.errstate(all="ignore"):  # Bad numbers show in the sum.
         actions = noise * scale + mean
         off = (actions - mean) / scale

@@ -11,7 +11,6 @@ from typing_extensions import override
 from ....core import array_namespace as xp
 from ....core import nest
 from ....core.columns import Columns
-from ....core.importing.torch_needed import torch_needed
 from ....core.step.part import moves_numbers
 from ..columnar import ColumnarPiece, Work
 from ..common.tensor_to_numpy import TensorToNumpy
@@ -81,7 +80,9 @@ def _add_actions(
         if kinds is not None:
             kinds[module_id] = kind
     if call.explore:
-        usual = _draw()(kind, inputs, may_be_arrays) if xp.is_tensor(inputs) else None
+        kind_of_inputs: Any = type(inputs)
+        draw = _draw(kind_of_inputs)
+        usual = None if draw is None else draw(kind, inputs, may_be_arrays)
         if usual is not None:
             outputs[Columns.ACTIONS], logp = usual
             outputs.setdefault(Columns.ACTION_LOGP, logp)
@@ -102,8 +103,10 @@ def _add_actions(
 
 
 @cache
-def _draw() -> Callable[[Any, Any, bool], tuple[Any, Any] | None]:
-    with torch_needed("drawing from a distribution"):  # Pipelines without torch do without it.
-        from .drawing import drawn
+def _draw(kind: Any) -> Callable[[Any, Any, bool], tuple[Any, Any] | None] | None:
+    """What draws from tensors without more ado; pipelines without torch do without it."""
+    if kind.__module__ != "torch":
+        return None
+    from .drawing import drawn
 
     return drawn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from typing_extensions import override
@@ -18,6 +18,8 @@ from ..columnar import ColumnarPiece
 from ..piece_plan import Call
 from ..stateful_modules import stateful_module
 from ..table import NotColumnar, Table
+
+_ONE_STEP: Final = (1,)
 
 
 class RemoveSingleTsTimeRankFromBatch(ColumnarPiece):
@@ -64,10 +66,10 @@ def _without_time(columns: Mapping[str, Nest]) -> dict[str, Nest]:
     for name, column in columns.items():
         if name == Columns.STATE_OUT:
             without_time[name] = column
+        elif type(column) is np.ndarray and column.shape[1:2] == _ONE_STEP:
+            without_time[name] = column[:, 0]
         else:
-            without_time[name] = (
-                _first(column) if type(column) is np.ndarray else nest.mapped(_first, column)
-            )
+            without_time[name] = nest.mapped(_first, column)
     return without_time
 
 

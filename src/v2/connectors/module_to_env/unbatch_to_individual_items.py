@@ -20,7 +20,7 @@ from ..columnar import ColumnarPiece, Work
 from ..common.agent_to_module_mapping import done_agents
 from ..item_rows import DistinctIds
 from ..piece_plan import Call
-from ..table import NotColumnar, Rows, Table, full_keys, has_rows
+from ..table import NotColumnar, Rows, Table, full_keys, have_rows
 
 _NO_ROWS: Final = "an output has other rows than there are items, or one is there twice"
 
@@ -91,12 +91,8 @@ def _outputs_of_one(batch: dict[str, Any]) -> dict[str, Any]:
 
 def _rows(keys: list[Any], outputs: dict[str, Any]) -> Rows:
     """Outputs of a module as rows, one for each key."""
-    count = len(keys)
-    if type(outputs) is not dict:
+    if type(outputs) is not dict or not have_rows(outputs, len(keys)):
         raise NotColumnar(_NO_ROWS)
-    for column in outputs.values():
-        if not has_rows(column, count):
-            raise NotColumnar(_NO_ROWS)
     return Rows(keys, {**outputs})
 
 
