@@ -19,10 +19,19 @@ from ..modules.apis import ValueFunctionAPI
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.schedules import Scheduler
 from .bootstrapping import add_value_targets
+from .dense_ppo import DensePPO
 from .learner import Learner
-from .losses import RowMean, adapted_kl_coeff, ppo_terms, value_error, value_explained
+from .losses import (
+    PPOTerms,
+    RowMean,
+    adapted_kl_coeff,
+    ppo_terms,
+    value_error,
+    value_explained,
+)
+from .minibatches import Batch
 from .teaching import TEACHER_COEFF, TEACHER_KL, teacher_kl
-from .torch_learner import TorchLearner
+from .torch_learner import Gradients, TorchLearner
 from .train_batch import needed
 
 _NEEDED = (
@@ -130,8 +139,41 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
     """PPO on torch modules.
 
     A module without a value function, or with `config.use_critic=False`, learns without a value
-    loss.
+    loss. Dense networks as they come learn by `DensePPO`.
     """
+
+    @override
+    def build(self) -> None:
+        super().build()
+        self._dense: dict[str, DensePPO] = {}
+
+    @override
+    def _learn(self, batch: Any, epochs: Any) -> dict[str, Any]:
+        plans = {}
+        if type(self) is PPOTorchLearner and self._peers is None:  # Nobody changed a step of it.
+            plans = {key: DensePPO.of(self.module[key].unwrapped()) for key in batch.columns}
+        is_of_all = all(plan and self._config_of(key).use_critic for key, plan in plans.items())
+        self._dense = {key: plan for key, plan in plans.items() if plan and is_of_all}
+        return super()._learn(batch, epochs)
+
+    @override
+    def _differentiate(self, batch: Batch) -> tuple[Any, dict[str, Any], Gradients]:
+        plans = self._dense
+        if not plans or not all(plans[key].takes(columns) for key, columns in batch.items()):
+            return super()._differentiate(batch)
+        losses = {}
+        for module_id, columns in batch.items():
+            terms, values = plans[module_id].terms(
+                columns,
+                self._config_of(module_id),
+                self.entropy_coeff_schedulers_per_module[module_id].get_current_value(),
+                float(self.curr_kl_coeffs_per_module[module_id]),
+            )
+            losses[module_id] = terms.total
+            self._keep(module_id, columns, terms, values)
+        self._look_at(losses)
+        by_module = [plans[module_id].gradients() for module_id in batch]
+        return {}, losses, {ref: each[ref] for each in by_module for ref in each}
 
     @override
     def compute_loss_for_module(
@@ -172,6 +214,19 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
             weight = Scheduler(config.teacher_coeff).at(self._steps)
             total = total + weight * apart
             teaching = {TEACHER_KL: apart, TEACHER_COEFF: apart.new_tensor(weight)}
+        self._keep(module_id, batch, terms, values, teaching)
+        return total
+
+    def _keep(
+        self,
+        module_id: str,
+        batch: Mapping[str, Any],
+        terms: PPOTerms,
+        values: Tensor | None,
+        teaching: Mapping[str, Tensor] | None = None,
+    ) -> None:
+        """Keep the terms of a loss for `metrics`."""
+        targets, mask = batch[Columns.VALUE_TARGETS], batch.get(Columns.LOSS_MASK)
         self._keep_terms(
             module_id,
             {
@@ -179,14 +234,13 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
                 names.VF_LOSS_KEY: terms.vf_loss,
                 names.ENTROPY_KEY: terms.entropy,
                 names.LEARNER_RESULTS_KL_KEY: terms.mean_kl_loss,
-                **teaching,
+                **(teaching or {}),
             },
             late=lambda: {
                 **_value_report(values, targets, mask, self._sums(batch)),
                 **_unless_empty(names.LEARNER_RESULTS_KL_KEY, terms.mean_kl_loss, mask),
             },
         )
-        return total
 
 
 def _unless_empty(name: str, term: Any, mask: Any) -> dict[str, Any]:

@@ -187,19 +187,27 @@ class TorchLearner(Learner):
 
     @override
     def _update(self, batch: Batch) -> tuple[Any, dict[str, Any], Any]:
+        fwd_out, losses, gradients = self._differentiate(batch)
+        gradients = self.postprocess_gradients(gradients)
+        self.apply_gradients(gradients)
+        return fwd_out, losses, gradients
+
+    def _differentiate(self, batch: Batch) -> tuple[Any, dict[str, Any], Gradients]:
+        """What the forward pass gave, the losses, and their gradients."""
         shares = None if self._peers is None else self._begin_shares(batch)
         fwd_out = self.module.forward_train(batch)
         if shares is not None:
             self._shares = shares()
         losses = self.compute_losses(fwd_out=fwd_out, batch=batch)
-        if not self.config.torch_skip_nan_gradients:
-            self._loss_check.look_at(losses)
+        self._look_at(losses)
         gradients = self.compute_gradients(self._weighed(losses))
         if self._peers is not None:
             gradients = self._peers.added_gradients(self._params, gradients)
-        gradients = self.postprocess_gradients(gradients)
-        self.apply_gradients(gradients)
         return fwd_out, losses, gradients
+
+    def _look_at(self, losses: Mapping[str, Any]) -> None:
+        if not self.config.torch_skip_nan_gradients:
+            self._loss_check.look_at(losses)
 
     # With other learners
 
