@@ -70,6 +70,8 @@ def dense_claims(
     first, post = list(settings["fcnet_hiddens"] or ()), list(settings["post_fcnet_hiddens"] or ())
     units = [*first, *post]
     ends_hidden = bool(settings["no_final_linear"])
+    if not units and (ends_hidden or is_q):
+        units = hidden[-1:]  # where nothing linear follows there is one, as wide as the outputs
     is_other = hidden[:-1] != units[:-1] or len(hidden) != len(units)
     if is_other or (not ends_hidden and hidden != units):
         names = "fcnet_hiddens" + (f" and post_fcnet_hiddens={post}" if post else "")

@@ -94,7 +94,7 @@ class ActorCriticHead(PolicyHead):
 
 
 class SimpleQHead(PolicyHead):
-    """The network's outputs are the Q values."""
+    """A described network whose outputs are the Q values."""
 
     def _extra(self, dist_inputs: Tensor) -> dict[str, Tensor]:
         return {"q_values": dist_inputs}
