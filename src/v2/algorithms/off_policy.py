@@ -27,6 +27,7 @@ from ..connectors.common.add_observations import AddObservationsFromEpisodesToBa
 from ..connectors.learner.add_next_observations import AddNextObservationsFromEpisodesToTrainBatch
 from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
 from ..connectors.stateful_modules import is_stateful, max_seq_len
+from ..episodes.episode_columns import EpisodeColumns
 from ..metrics import names
 from ..modules.model_config import as_settings
 from ..replay.episode_replay_buffer import EpisodeReplayBuffer
@@ -51,6 +52,7 @@ BUFFERS: Final[Mapping[str, type[Any]]] = {
 }
 """Buffers by the names that `replay_buffer_config` has for them."""
 
+_TAKING_COLUMNS: Final = (EpisodeReplayBuffer, PrioritizedEpisodeReplayBuffer)
 _BY_PRIORITY: Final = (PrioritizedEpisodeReplayBuffer, MultiAgentPrioritizedEpisodeReplayBuffer)
 _BUFFER: Final = "local_replay_buffer"
 _NO_COPIES: Final = object()
@@ -192,6 +194,7 @@ class OffPolicy(Algorithm):
 
     local_replay_buffer: Any
     _copies: Any = None
+    _goes_in_columns = False
 
     @override
     def setup(self, config: Any) -> None:
@@ -212,9 +215,11 @@ class OffPolicy(Algorithm):
         config = self.config
         samples, updates = samples_and_updates(config)
         for _ in range(samples):
-            episodes = self._sample()
+            sampled = self._sample_columns() if self._goes_in_columns else self._sample()
             with self.metrics.log_time((names.TIMERS, names.REPLAY_BUFFER_ADD_DATA_TIMER)):
-                self.local_replay_buffer.add(episodes)
+                buffer = self.local_replay_buffer
+                is_columns = isinstance(sampled, EpisodeColumns)
+                (buffer.add_columns if is_columns else buffer.add)(sampled)
         if self._steps_by_setting() < config.num_steps_sampled_before_learning_starts:
             return
         learnt: set[str] = set()
@@ -228,7 +233,23 @@ class OffPolicy(Algorithm):
     @override
     def _train_enough(self) -> int:
         self._copies = None
+        runner = self.env_runner
+        self._goes_in_columns = (
+            self._group.keeps_counts
+            and self._writer is None
+            and type(self.local_replay_buffer) in _TAKING_COLUMNS
+            and type(self)._sample is Algorithm._sample
+            and hasattr(runner, "sample_columns")
+            and "sample" not in vars(runner)
+        )
         return super()._train_enough()
+
+    def _sample_columns(self) -> Any:
+        """Do as `_sample`; steps that nobody sees as episodes come as columns."""
+        with self.metrics.log_time((names.TIMERS, names.ENV_RUNNER_SAMPLING_TIMER)):
+            columns = self.env_runner.sample_columns()
+            self.metrics.later(names.ENV_RUNNER_RESULTS, self._tell_of_sampling)
+        return columns
 
     def _give_weights(self, learnt: set[str]) -> None:
         """Give the runners what was learnt; to the one in this process without a detour."""

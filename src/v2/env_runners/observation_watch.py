@@ -14,6 +14,7 @@ from ...core import nest
 from ...core.errors import SpaceError
 from ...core.spaces.fit import explain_mismatch
 from ...core.text.visible import visible_lines
+from ..episodes.episode_columns import EpisodeColumns
 
 
 class NonFiniteError(SpaceError):
@@ -32,14 +33,27 @@ def expect_finite(episodes: Iterable[Any], where: str) -> None:
             data = [leaf for leaf in nest.flatten(data) if _is_float(leaf)]
         for leaf in nest.flatten(data):
             if _is_float(leaf) and not _is_finite(leaf):
-                raise NonFiniteError(
-                    f"{where}: an observation in episode {episode.id_} is not finite",
-                    expected="finite numbers",
-                    found=_first_bad(leaf),
-                    hint="look at the environment's step() and reset(); "
-                    "config.environment(disable_env_checking=True) lets it pass.",
-                    episode_id=episode.id_,
-                )
+                raise _not_finite(leaf, where, episode.id_)
+
+
+def expect_finite_columns(columns: EpisodeColumns, where: str) -> None:
+    """Check all observations of episodes in columns, or raise.
+
+    Args:
+        columns: Of one environment or several.
+        where: Whose observations they are, for the message.
+
+    Raises:
+        NonFiniteError: One is not finite.
+    """
+    for leaf in nest.flatten(columns.observations):
+        if _is_float(leaf) and not _is_finite(leaf):
+            first = 0
+            for id_, steps in zip(columns.ids, columns.lens, strict=True):
+                rows = leaf[first : first + steps + 1]
+                first += steps + 1
+                if not _is_finite(rows):
+                    raise _not_finite(rows, where, id_)
 
 
 def warn_if_outside(space: gym.Space[Any], observations: Sequence[Any]) -> None:
@@ -54,6 +68,17 @@ def warn_if_outside(space: gym.Space[Any], observations: Sequence[Any]) -> None:
                 stacklevel=2,
             )
             return
+
+
+def _not_finite(leaf: Any, where: str, episode_id: str) -> NonFiniteError:
+    return NonFiniteError(
+        f"{where}: an observation in episode {episode_id} is not finite",
+        expected="finite numbers",
+        found=_first_bad(leaf),
+        hint="look at the environment's step() and reset(); "
+        "config.environment(disable_env_checking=True) lets it pass.",
+        episode_id=episode_id,
+    )
 
 
 def _is_float(leaf: Any) -> bool:

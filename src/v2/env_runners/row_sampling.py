@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any, Final
 
 from ...core.columns import Columns
 from ..connectors.module_to_env.listify_data_for_vector_env import listed
 from ..envs.sub_envs import Transitions
+from ..episodes.episode_columns import EpisodeColumns
 from ..metrics.names import WEIGHTS_SEQ_NO
+from .episode_metrics import EndedEpisode
 from .observation_watch import expect_finite
 from .random_actions import RandomActions
 from .row_acting import RowActing
@@ -30,6 +33,10 @@ class RowSampling(VectorEnvRunner):
     _seen: Any
     _explore: bool
     _in_envs: list[float]
+    _is_past_episodes = False
+    """Whether this call is to give columns, if nobody has to see episodes."""
+    _columns: EpisodeColumns | None = None
+    """What this call gives then."""
 
     def _advance(self, actions: Any) -> Transitions:
         before = perf_counter()
@@ -74,7 +81,7 @@ class RowSampling(VectorEnvRunner):
         """
         block = StepBlock(self._seen, self.running.pending)
         if rows is not None:
-            rows.begin([each.id_ for each in self.running.episodes], self._shared_data)
+            rows.begin(self.running.ids, self._shared_data)
         first, explore, lifetime = steps, self._explore, self.num_env_steps_sampled_lifetime
         may_end = None if size.episodes is None else size.episodes - self._num_ended
         odd, outputs, columns, is_acting = None, None, None, False
@@ -104,6 +111,10 @@ class RowSampling(VectorEnvRunner):
             if is_acting:
                 expect_finite(self.running.observed(), "the module could not act")
             raise
+        is_whole = odd is None and columns is not None and self._cached_to_module is not None
+        if self._is_past_episodes and is_whole and not first:
+            self._take(block)
+            return steps, None
         self._hand_out(block)
         if rows is not None and self._cached_to_module is None:
             self._cached_to_module = self._to_module(self._shown, explore)
@@ -115,10 +126,21 @@ class RowSampling(VectorEnvRunner):
     def _hand_out(self, block: StepBlock) -> None:
         """Give the steps of a block to episodes."""
         ended, self._shown = self.running.add_block(block, (WEIGHTS_SEQ_NO, self._weights_seq_no))
+        self._count_ended(ended)
+        self._shared_data["memorized_map_structure"] = [each.id_ for each in self._shown]
+
+    def _take(self, block: StepBlock) -> None:
+        """Keep the steps of a block as columns, and tell episodes of them when they are read."""
+        ended, shown, self._columns = self.running.take_block(
+            block, (WEIGHTS_SEQ_NO, self._weights_seq_no), self.config.episode_lookback_horizon
+        )
+        self._count_ended(ended)
+        self._shared_data["memorized_map_structure"] = shown
+
+    def _count_ended(self, ended: Sequence[EndedEpisode]) -> None:
         self._num_ended += len(ended)
         for each in ended:
             self._counts.add_ended(each)
-        self._shared_data["memorized_map_structure"] = [each.id_ for each in self._shown]
 
 
 ALL_TOGETHER: Final = (None,)

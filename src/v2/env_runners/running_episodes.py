@@ -12,12 +12,14 @@ from ...core import nest
 from ...core.columns import DEFAULT_AGENT_ID, DEFAULT_MODULE_ID
 from ...core.data.damage import at
 from ..envs.sub_envs import Transitions
+from ..episodes.episode_columns import EpisodeColumns
 from ..episodes.lookback_buffer import InfiniteLookbackBuffer
 from ..episodes.single_agent import SingleAgentEpisode
 from ..episodes.stepping import begin_outputs
 from ..episodes.stretches import first_stretch
 from .appenders import Appenders
 from .episode_metrics import EndedEpisode
+from .late_steps import LateSteps, as_columns
 from .step_block import BlockColumns, StepBlock, Stretch
 
 _NOTHING: Final = (0, 0.0, 0.0)
@@ -37,7 +39,6 @@ class RunningEpisodes:
         is_watched: Whether users' code sees running episodes, and may exchange their columns.
 
     Attributes:
-        episodes: The running ones, by environment.
         pending: Which of them wait for their first observation.
         done: Those that ended since `take()`.
         chunks: What earlier calls returned of each.
@@ -57,7 +58,9 @@ class RunningEpisodes:
         self._spaces = observation_space, action_space
         self._keeps_chunks = keeps_chunks
         self.is_watched = is_watched
-        self.episodes: list[SingleAgentEpisode] = [self._new() for _ in range(num_envs)]
+        self._episodes: list[SingleAgentEpisode] = [self._new() for _ in range(num_envs)]
+        self._late: dict[int, LateSteps] = {}
+        self._lookback = 0
         self.pending = [True] * num_envs
         self.done: list[SingleAgentEpisode] = []
         self._appenders = Appenders(num_envs)
@@ -65,6 +68,19 @@ class RunningEpisodes:
         self.ended: list[int] = []
         self._before: list[tuple[int, float, float]] = [_NOTHING] * num_envs
         self.chunks: list[list[SingleAgentEpisode]] = [[] for _ in range(num_envs)]
+
+    @property
+    def episodes(self) -> list[SingleAgentEpisode]:
+        """The running ones, by environment."""
+        for index, steps in self._late.items():
+            self._episodes[index] = steps.cut(self._lookback)
+        self._late.clear()
+        return self._episodes
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the running ones."""
+        return [episode.id_ for episode in self._episodes]
 
     def _new(self) -> SingleAgentEpisode:
         episode = first_stretch(SingleAgentEpisode, None, None, {}, *self._spaces, None, None)  # type: ignore[arg-type]
@@ -214,12 +230,62 @@ class RunningEpisodes:
         if len(episode):
             self.done.append(episode)
         self.chunks[index] = []
+        return self._ended(index, length, total, seconds)
+
+    def _ended(self, index: int, length: int, total: float, seconds: float) -> EndedEpisode:
+        """Have the next episode of an environment wait; gives what the last one came to."""
         self._before[index] = _NOTHING
-        self.episodes[index] = self._new()
+        self._episodes[index] = self._new()
         self.pending[index] = True
         return EndedEpisode(
             length, total, seconds, {DEFAULT_AGENT_ID: total}, {DEFAULT_MODULE_ID: total}
         )
+
+    def take_block(
+        self, block: StepBlock, weights_seq_no: tuple[str, int], lookback: int
+    ) -> tuple[list[EndedEpisode], list[str], EpisodeColumns]:
+        """Take the steps of a block as columns, past the episodes; what `add_block`, `take` give.
+
+        Args:
+            block: It has steps, and began after `take` with the episodes as they are.
+            weights_seq_no: One output more: its name and value.
+            lookback: How many steps episodes keep as look-back.
+
+        Returns:
+            What the episodes that ended came to, the id of each environment's episode as the last
+            step left it, and the columns.
+        """
+        columns, shown = block.columns(weights_seq_no), self.ids
+        ended, taken = [], []
+        self._lookback = lookback
+        for stretch in block.stretches():
+            index = stretch.env
+            episode = self._episodes[index]
+            length, total, seconds = self._before[index]
+            if stretch.is_begun:
+                self.pending[index] = False
+                info = columns.infos[stretch.start - 1][index]
+            else:
+                late = self._late.get(index)
+                info = episode.infos.raw[-1] if late is None else late.infos[-1]
+            steps = LateSteps(episode, length, stretch, columns, info)
+            if stretch.stop > stretch.start:
+                taken.append(steps)
+                length += stretch.stop - stretch.start
+                total += sum(steps.rewards)
+                seconds += steps.seconds()
+                self._before[index] = length, total, seconds
+            # A continuation does not know when its episode began.
+            just_begun = stretch.is_begun and stretch.stop == stretch.start
+            episode.start_time = columns.times[stretch.start - 1] if just_begun else None
+            if block.is_last(stretch):
+                shown[index] = episode.id_
+            if stretch.is_over:
+                self._late.pop(index, None)
+                ended.append(self._ended(index, length, total, seconds))
+            else:
+                self._late[index] = steps
+        return ended, shown, as_columns(taken)
 
     def get_state(self) -> dict[str, Any]:
         """Give the running episodes, between two calls of `take()`."""
@@ -234,7 +300,8 @@ class RunningEpisodes:
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over what `get_state` gave."""
         read = SingleAgentEpisode.from_state
-        self.episodes = [read(each) for each in state["episodes"]]
+        self._late.clear()
+        self._episodes = [read(each) for each in state["episodes"]]
         self.pending = list(state["pending"])
         self._before = list(state["before"])
         self.chunks = [[read(each) for each in chunks] for chunks in state["chunks"]]
@@ -271,7 +338,7 @@ class RunningEpisodes:
                 if self._keeps_chunks:
                     self.chunks[index].append(episode)
                 finished.append(episode)
-                self.episodes[index] = episode.cut(len_lookback_buffer=lookback)
+                self._episodes[index] = episode.cut(len_lookback_buffer=lookback)
         return finished
 
 

@@ -14,12 +14,14 @@ from ..envs.foreign_envs import ForeignEnvs
 from ..envs.sub_envs import Transitions
 from ..envs.sync_envs import one_by_one
 from ..envs.vectorising import make_vector_env
+from ..episodes.episode_columns import EpisodeColumns
 from ..episodes.single_agent import SingleAgentEpisode
 from ..metrics.names import (
     WEIGHTS_SEQ_NO,
 )
+from .late_steps import LOOKBACK
 from .log_probs import fit_log_probs
-from .observation_watch import expect_finite, warn_if_outside
+from .observation_watch import expect_finite, expect_finite_columns, warn_if_outside
 from .random_actions import RandomActions
 from .row_sampling import ALL_TOGETHER, RowSampling
 from .running_episodes import RunningEpisodes
@@ -95,6 +97,16 @@ class SingleAgentEnvRunner(RowSampling):
 
     # Sampling
 
+    def sample_columns(self) -> EpisodeColumns | list[SingleAgentEpisode]:
+        """Do as `sample()`, giving columns instead where nobody has to see episodes."""
+        horizon = self.config.episode_lookback_horizon
+        self._is_past_episodes = horizon <= LOOKBACK and not self._hooks.of("on_sample_end")
+        try:
+            samples = self.sample()
+            return samples if self._columns is None else self._columns
+        finally:
+            self._is_past_episodes, self._columns = False, None
+
     @override
     def _sample(
         self, size: SampleSize, explore: bool, random_actions: bool
@@ -152,14 +164,19 @@ class SingleAgentEnvRunner(RowSampling):
             self.teaching.begin()
 
     def _taken(self, lookback: int | None) -> list[SingleAgentEpisode]:
+        is_checked, name = not self.config.disable_env_checking, type(self).__name__
+        if self._columns is not None:
+            if is_checked:
+                expect_finite_columns(self._columns, name)
+            return []
         samples = self.running.take(lookback)
         if self._is_mixed:
             fit_log_probs(samples)
         if self.config.episodes_to_numpy:
             for episode in samples:
                 episode.to_numpy()
-        if not self.config.disable_env_checking:
-            expect_finite(samples, type(self).__name__)
+        if is_checked:
+            expect_finite(samples, name)
         return samples
 
     # One step

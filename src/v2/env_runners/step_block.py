@@ -169,5 +169,7 @@ class BlockColumns(NamedTuple):
 
 def _by_env(rows: Sequence[Any]) -> Nest:
     if type(rows[0]) is np.ndarray:
+        if len(rows) == 1:
+            return rows[0][:, None]
         return np.ascontiguousarray(np.array(rows).swapaxes(0, 1))
     return nest.map_structure(lambda *leaves: _by_env(leaves), *rows)

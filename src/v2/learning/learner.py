@@ -143,7 +143,7 @@ class Learner(ModuleHolder):
                 own = getattr(columns, "part", None)
                 is_stand_in = own is not None and own.is_stand_in
                 steps[module_id].append(0 if is_stand_in else step_count(columns))
-        self._log_update(steps, count * batch.env_steps * self._is_first)
+        self._count_update(steps, count * batch.env_steps * self._is_first)
         return losses
 
     def _log_lag(self, batch: TrainBatch) -> None:
@@ -157,16 +157,27 @@ class Learner(ModuleHolder):
                 key = (module_id, names.DIFF_NUM_GRAD_UPDATES_VS_SAMPLER_POLICY)
                 self.metrics.log_value(key, lag, window=1)
 
-    def _log_update(self, steps: Mapping[str, list[int]], env_steps: int) -> None:
-        log = self.metrics.log_value
+    def _count_update(self, steps: Mapping[str, list[int]], env_steps: int) -> None:
+        self._env_steps_trained += env_steps
         for module_id, counts in steps.items():
-            key = module_id
-            log((key, names.NUM_MODULE_STEPS_TRAINED), sum(counts), reduce="sum")
-            log((key, names.NUM_MODULE_STEPS_TRAINED_LIFETIME), sum(counts), reduce="lifetime_sum")
-            mean = sum(counts) / len(counts)
-            log((key, names.MODULE_TRAIN_BATCH_SIZE_MEAN), mean, reduce="mean")
+            self._steps_trained.setdefault(module_id, []).append((sum(counts), len(counts)))
+        self.metrics.later("trained", self._tell_of_steps)
+
+    def _tell_of_steps(self) -> None:
+        """Log how many steps were trained since this was told last."""
+        trained, self._steps_trained = self._steps_trained, {}
+        env_steps, self._env_steps_trained = self._env_steps_trained, 0
+        log = self.metrics.log_value
+        module_steps = 0
+        for key, updates in trained.items():
+            total = sum(steps for steps, _ in updates)
+            module_steps += total
+            log((key, names.NUM_MODULE_STEPS_TRAINED), total, reduce="sum")
+            log((key, names.NUM_MODULE_STEPS_TRAINED_LIFETIME), total, reduce="lifetime_sum")
+            for steps, minibatch_count in updates:
+                mean = steps / minibatch_count
+                log((key, names.MODULE_TRAIN_BATCH_SIZE_MEAN), mean, reduce="mean")
             log((key, names.WEIGHTS_SEQ_NO), self._weights_seq_no, window=1)
-        module_steps = sum(map(sum, steps.values()))
         for name, lifetime, value in (
             (
                 names.NUM_MODULE_STEPS_TRAINED,

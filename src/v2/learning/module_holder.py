@@ -58,6 +58,8 @@ class ModuleHolder(Checkpointable):
         self._module_configs: dict[str, Any] = {}
         self._order_seed: Any = None
         self._peers: Any = None
+        self._steps_trained: dict[str, list[tuple[int, int]]] = {}
+        self._env_steps_trained = 0
 
     # What it is made of
 

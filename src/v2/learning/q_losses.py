@@ -42,6 +42,8 @@ def highest(values: Tensor) -> Tensor:
 
 
 def _allowed(values: Tensor) -> Tensor:
+    if values.device.type == "cpu" and values.detach().min().item() != -torch.inf:
+        return values  # Looking is quicker than putting something in place of nothing.
     return values.masked_fill(values == -torch.inf, 0.0)
 
 

@@ -132,8 +132,11 @@ class DefaultDQNTorchRLModule(TorchRLModule, DefaultDQNRLModule):
         best = values[QF_PREDS].argmax(dim=-1)
         epsilon = self.epsilon_schedule.update(t)
         is_random = torch.rand(best.shape, device=best.device) < epsilon
-        actions = torch.where(is_random, _any_allowed(values[QF_PREDS]), best)
-        return {Columns.ACTIONS: actions, **state_of(values)}
+        # The least of exponential numbers is any of them: what multinomial() does after its checks.
+        noise = torch.empty_like(values[QF_PREDS]).exponential_()
+        if is_random.any():
+            best = torch.where(is_random, _any_allowed(values[QF_PREDS], noise), best)
+        return {Columns.ACTIONS: best, **state_of(values)}
 
     @override
     def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -191,11 +194,9 @@ class DefaultDQNTorchRLModule(TorchRLModule, DefaultDQNRLModule):
         return {**out, **state_of(encoded)}
 
 
-def _any_allowed(values: Tensor) -> Tensor:
-    """Random actions `(...)` among those whose value is not that of a forbidden one."""
+def _any_allowed(values: Tensor, noise: Tensor) -> Tensor:
+    """Those of the least noise `(...)` among actions whose value is not that of a forbidden one."""
     forbidden = torch.finfo(values.dtype).min / 2
-    # The least of exponential numbers is any of them: what multinomial() does after its checks.
-    noise = torch.empty(values.shape, device=values.device).exponential_()
     if not values.min() > forbidden:
         allowed = values > forbidden
         is_any = allowed.any(dim=-1, keepdim=True)  # A row may forbid everything.

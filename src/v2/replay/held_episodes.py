@@ -15,9 +15,9 @@ from ...core.data.checked import count
 from ...core.data.damage import at
 from ...core.errors import ConfigError, EpisodeError
 from ...core.types import Array, Nest
+from ..episodes.episode_columns import HAS, OUTPUT, EpisodeColumns
 from ..episodes.single_agent import SingleAgentEpisode
 from .buffer_counts import BufferCounts
-from .episode_columns import HAS, OUTPUT, EpisodeColumns
 from .step_rows import StepRows
 
 SLOT, PLACE = "slot", "place"
@@ -128,7 +128,7 @@ class HeldEpisodes:
                 another kind than those that are there.
         """
         listed = [episodes] if isinstance(episodes, SingleAgentEpisode) else list(episodes)
-        self._add_columns(EpisodeColumns.of([each for each in listed if len(each)]))
+        self.add_columns(EpisodeColumns.of([each for each in listed if len(each)]))
 
     def drop(self, ids: Iterable[str]) -> None:
         """Let episodes go, as far as they are there."""
@@ -136,8 +136,8 @@ class HeldEpisodes:
             if id_ in self._held:
                 self._forget(self._held[id_])
 
-    def _add_columns(self, columns: EpisodeColumns) -> Array:
-        """Take columns of episodes in; gives the rows of the steps that are new."""
+    def add_columns(self, columns: EpisodeColumns) -> Array:
+        """Do as `add` with columns of episodes; gives the rows of the steps that are new."""
         self._check_going_on(columns)
         self._rows.expect(
             {Columns.OBS: columns.observations, **columns.columns} if columns.ids else {}

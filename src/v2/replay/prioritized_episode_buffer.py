@@ -11,8 +11,8 @@ from typing_extensions import override
 from ...core.data.damage import at
 from ...core.errors import ConfigError, EpisodeError
 from ...core.types import Array
+from ..episodes.episode_columns import EpisodeColumns
 from ..episodes.single_agent import SingleAgentEpisode
-from .episode_columns import EpisodeColumns
 from .episode_replay_buffer import EpisodeReplayBuffer, NStep
 from .held_episodes import HeldEpisode
 from .priorities import Priorities

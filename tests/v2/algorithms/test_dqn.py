@@ -8,13 +8,16 @@ from rlconnect.core.errors import ConfigError
 from rlconnect.core.limits.asking import AskedTooMuchError
 from rlconnect.v2 import (
     DQN,
+    DefaultCallbacks,
     DQNConfig,
     EpisodeReplayBuffer,
     PrioritizedEpisodeReplayBuffer,
     RLModuleSpec,
+    SingleAgentEpisode,
 )
 from rlconnect.v2.algorithms.off_policy import samples_and_updates
 from rlconnect.v2.modules.dqn import DefaultDQNTorchRLModule
+from rlconnect.v2.replay.held_episodes import HeldEpisodes
 
 
 def small(**training):
@@ -359,3 +362,26 @@ def test_asking_for_metrics_changes_no_run():
             self.metrics.peek()
 
     assert curve(Asking(small())) == curve(small().build_algo())
+
+
+class Seeing(DefaultCallbacks):
+    """Somebody who looks at what is sampled."""
+
+    def on_sample_end(self, *, samples, **kwargs):
+        assert isinstance(samples[0], SingleAgentEpisode)
+
+
+@pytest.mark.parametrize("kind", ["EpisodeReplayBuffer", "PrioritizedEpisodeReplayBuffer"])
+def test_a_run_is_the_same_whether_or_not_somebody_sees_its_episodes(kind, monkeypatch):
+    """Steps that go into the buffer past the episodes are learnt from as the others are."""
+    added = []
+    add = HeldEpisodes.add
+    monkeypatch.setattr(HeldEpisodes, "add", lambda self, one: added.append(one) or add(self, one))
+
+    config = small(replay_buffer_config={"type": kind, "capacity": 60})
+    unseen = curve(config.build_algo(), 3)
+    seldom = len(added)
+    seen = curve(config.copy(copy_frozen=False).callbacks(Seeing).build_algo(), 3)
+
+    assert unseen == seen
+    assert seldom < 10 < len(added)

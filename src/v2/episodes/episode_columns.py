@@ -14,9 +14,9 @@ from ...core import nest
 from ...core.columns import Columns
 from ...core.errors import EpisodeError
 from ...core.types import Array, Nest
-from ..episodes.gather import concat_column
-from ..episodes.single_agent import SingleAgentEpisode
-from ..episodes.space_state import space_from_state, space_to_state
+from .gather import concat_column
+from .single_agent import SingleAgentEpisode
+from .space_state import space_from_state, space_to_state
 
 OUTPUT: Final = "output "
 """What the column of a module's output is called by, in front of its name."""
@@ -63,8 +63,8 @@ class EpisodeColumns:
         columns: dict[str, Nest] = {
             Columns.ACTIONS: _column(episodes, Columns.ACTIONS),
             Columns.REWARDS: _rewards(_column(episodes, Columns.REWARDS)),
-            Columns.TERMINATEDS: _at_ends([each.is_terminated for each in episodes], lens),
-            Columns.TRUNCATEDS: _at_ends([each.is_truncated for each in episodes], lens),
+            Columns.TERMINATEDS: at_ends([each.is_terminated for each in episodes], lens),
+            Columns.TRUNCATEDS: at_ends([each.is_truncated for each in episodes], lens),
         }
         names = dict.fromkeys(name for each in episodes for name in each.extra_model_outputs)
         for name in names:
@@ -77,7 +77,7 @@ class EpisodeColumns:
             started=[each.t_started for each in episodes],
             lens=lens,
             is_done=[bool(each.is_done) for each in episodes],
-            settings=[_settings(each) for each in episodes],
+            settings=[settings_of(each) for each in episodes],
             observations=_column(episodes, Columns.OBS),
             columns=columns,
             infos=[one for episode_infos in infos for one in episode_infos]
@@ -150,9 +150,11 @@ def _column(episodes: Sequence[SingleAgentEpisode], name: str) -> Nest:
     return joined[0]
 
 
-def _at_ends(flags: Sequence[Any], lens: Sequence[int]) -> Array:
+def at_ends(flags: Sequence[Any], lens: Sequence[int]) -> Array:
     """Flags of episodes at their last steps."""
     column = np.zeros(sum(lens), bool)
+    if not any(flags):
+        return column
     end = -1
     for flag, steps in zip(flags, lens, strict=True):
         end += steps
@@ -167,7 +169,8 @@ def _rewards(column: Any) -> Array:
     return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
-def _settings(episode: SingleAgentEpisode) -> dict[str, Any]:
+def settings_of(episode: SingleAgentEpisode) -> dict[str, Any]:
+    """What an episode has besides its steps: spaces, and ids of agent and module."""
     return {
         "observation_space": episode.observation_space,
         "action_space": episode.action_space,

@@ -1,7 +1,7 @@
-"""Learning curves of DQN and SAC, several seeds each: returns without exploring, as a picture.
+"""Learning curves of several seeds each: returns without exploring, as a picture.
 
-    python benchmarks/learning/off_policy_curves.py cartpole --seeds 5 --out curves.jsonl
-    python benchmarks/learning/off_policy_curves.py --draw docs/pictures --out curves.jsonl
+    python benchmarks/learning/curves.py cartpole --seeds 5 --out curves.jsonl
+    python benchmarks/learning/curves.py --draw docs/pictures --out curves.jsonl
 
 Ten episodes after every so many steps; settings are those of the tasks' own files. LunarLander
 needs the extra `box2d`. A line of `--out` is one run; runs that are there are not made again.
@@ -40,7 +40,9 @@ class Task(NamedTuple):
 TASKS = {
     "cartpole": Task("DQN, CartPole-v1", cartpole_dqn.config, 80_000, 4_000, 475.0),
     "pendulum": Task("SAC, Pendulum-v1", lambda: sac_pendulum.config(False), 5_000, 500, -200.0),
-    "lander": Task("DQN, LunarLander-v3", lunar_lander.config, 100_000, 5_000, 200.0),
+    "lander-ppo": Task("PPO, LunarLander-v3", lunar_lander.ppo, 600_000, 24_576, 200.0),
+    "lander-dqn": Task("DQN, LunarLander-v3", lunar_lander.dqn, 100_000, 5_000, 200.0),
+    "lander-sac": Task("SAC, LunarLander-v3, continuous", lunar_lander.sac, 60_000, 5_000, 200.0),
 }
 
 
@@ -90,7 +92,7 @@ def main() -> None:
     parser.add_argument("tasks", nargs="*", choices=[[], *TASKS])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=Path("off_policy_curves.jsonl"))
+    parser.add_argument("--out", type=Path, default=Path("curves.jsonl"))
     parser.add_argument("--draw", type=Path)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
