@@ -130,7 +130,8 @@ class Learners(abc.ABC):
                 if is_fine:
                     answers[worker.index] = answer
                 elif not answer["is_of_another"]:
-                    failed = failed or (worker, answer)
+                    if failed is None or worker.index < failed[0].index:
+                        failed = (worker, answer)
                     if not is_patient:
                         return [], failed
                 elif missed is None:
