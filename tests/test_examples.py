@@ -86,6 +86,8 @@ def frames_in(film):
 def test_the_gallery_is_made_of_the_examples():
     """What their docstrings say, all of them: `python -m tests.docs.gallery` writes the page."""
     assert gallery.page(SHOWN) == gallery.PAGE.read_text(encoding="utf-8")
+    adapter = gallery.PICTURES / gallery.ADAPTER
+    assert gallery.adapter_picture() == adapter.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

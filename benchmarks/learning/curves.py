@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 import cartpole_dqn
 import lunar_lander
 import sac_pendulum
-from rlconnect.core.pages.charts import alone, banded_curves
+from rlconnect.core.pages.charts import banded_curves
+from rlconnect.core.pages.svg import alone
 
 EPISODES = 10
 

@@ -6,12 +6,20 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
+from gymnasium import Space
 
+from ..core.adapters import AdapterChain, BoundChain
+from ..core.adapters.drawing import drawn
+from ..core.errors import RlconnectError
 from ..core.pages.charts import bars, interval_rows
 from ..core.pages.document import Markup, document, facts, flow, pill
+from ..core.spaces.codec import space_from_data
+from ..core.spaces.text import short_space
 from ..core.text.visible import visible_data
 from ..core.text.visible import visible_html as escape
 from ..core.vault import Checkpoint
+from ..core.vault.readers.spaces_in_files import space_in
+from ..core.vault.records.records import ConnectorRecord
 from .inspect_page import header_lines, piece_name, policy_lines, problem_lines, title_of, word_of
 
 _BINS: Final = 16
@@ -31,7 +39,7 @@ def inspect_html(checkpoint: Checkpoint, description: dict[str, Any]) -> str:
     ]
     for name, record in {**told["policies"], **told["modules"]}.items():
         body += [f"<h2>{word_of(record)} {escape(name)}</h2>", _facts(policy_lines(record))]
-        body += _pieces(record)
+        body += _pieces(checkpoint, name, record)
     for name, record in {**description["policies"], **description["modules"]}.items():
         for found in record.get("filters", []):
             body += _filter(name, found)
@@ -52,20 +60,73 @@ def _facts(lines: Iterable[tuple[Any, Any]]) -> str:
     return facts((label, value) for label, value in lines if value)
 
 
-def _pieces(record: Mapping[str, Any]) -> list[str]:
-    """The way of an observation, as far as the checkpoint names connectors."""
-    connectors = record.get("connectors")
-    if not connectors:
+def _pieces(checkpoint: Checkpoint, name: str, record: Mapping[str, Any]) -> list[str]:
+    """The way of an observation, as far as the checkpoint names connectors, and its adapters."""
+    before, behind = _pipelines(checkpoint, name)
+    if not before and not behind:
         return []
-    spaces = [record[name] or {"text": "lost"} for name in ("observation_space", "action_space")]
+    bound = [_adapter(checkpoint, name, each) for each in (*before, *behind)]
+    adapters = [each for each in bound if each is not None]
+    sees, gives = (
+        record[each] or {"text": "lost"} for each in ("observation_space", "action_space")
+    )
     boxes = [
-        ("environment", spaces[0]["text"]),
-        *((piece_name(each["name"]), "") for each in connectors["agent"] or ()),
+        ("environment", sees["text"]),
+        *((piece_name(each.name), "") for each in before),
         ("network", record["network"]),
-        *((piece_name(each["name"]), "") for each in connectors["action"] or ()),
-        ("environment", spaces[1]["text"]),
+        *((piece_name(each.name), "") for each in behind),
+        ("environment", gives["text"]),
     ]
-    return [f"<div class=card>{flow(boxes)}</div>"]
+    for each in adapters:
+        if each.chain.action:
+            boxes[-1] = ("environment", short_space(each.action_space))
+    for each in reversed(adapters):
+        if each.chain.obs:
+            boxes[0] = ("environment", short_space(each.env_observation_space))
+    cards = [f"<div class=card>{flow(boxes)}</div>"]
+    return cards + [
+        f"<div class=card><h3>What adapts it</h3>{drawn(each)}</div>" for each in adapters
+    ]
+
+
+def _pipelines(checkpoint: Checkpoint, name: str) -> tuple[list[ConnectorRecord], ...]:
+    """The pieces before the network of a policy or module, and those behind it."""
+    record = checkpoint.policies.get(name)
+    if record is not None:
+        pipelines = (record.agent_connectors, record.action_connectors)
+        return tuple([*each.flat()] if each else [] for each in pipelines)
+    places = ("env_to_module_connector", "module_to_env_connector")
+    by_place = {part.path.rpartition("/")[2]: part.pieces for part in checkpoint.components}
+    return tuple([*by_place.get(place, ())] for place in places)
+
+
+def _adapter(checkpoint: Checkpoint, name: str, piece: ConnectorRecord) -> BoundChain | None:
+    """An adapter with its spaces; None of a piece that is none, or cannot be read."""
+    params = piece.params
+    if not isinstance(params, Mapping) or "chain" not in params:
+        return None
+    record = checkpoint.acting[name]
+    pipelines = [part.kwargs for part in checkpoint.components if piece in part.pieces]
+    try:
+        chain = AdapterChain.from_data(params["chain"])
+        if "Actions" in piece.name:
+            half = AdapterChain(action=chain.action)
+            space = _space(params.get("policy_action_space")) or record.action_space
+        else:
+            half = AdapterChain(obs=chain.obs, reward=chain.reward, agents=chain.agents)
+            space = _space(params.get("observation_space"))
+            if space is None and pipelines:
+                space = _space(pipelines[0].get("input_observation_space"))
+        return None if space is None else half.bind(space, space)
+    except (RlconnectError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError):
+        return None
+
+
+def _space(saved: Any) -> Space[Any] | None:
+    """A space as a connector of the old stack keeps it, or as a pipeline of the new one does."""
+    if saved is None:
+        return None
+    return space_from_data(saved) if isinstance(saved, Mapping) else space_in(saved)
 
 
 def _filter(policy: str, found: Mapping[str, Any]) -> list[str]:

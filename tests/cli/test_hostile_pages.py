@@ -24,3 +24,18 @@ def test_a_page_is_plain_text_of_some_length(folder, option, tmp_path, capsys):
     assert code in {0, 1, 2}
     assert set(page) & CONTROLS == set()
     assert len(page) < LONGEST_PAGE
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_page_to_keep_is_plain_text_too(folder, tmp_path, capsys):
+    """What is written for a browser holds no tag of the file's, and nothing that acts."""
+    (tmp_path / "folder").mkdir()
+    folder.build(tmp_path / "folder")
+    page = tmp_path / "page.html"
+
+    code = main(["inspect", str(tmp_path / "folder"), "--html", str(page)])
+
+    assert code in {0, 1, 2}
+    written = page.read_text(encoding="utf-8") if page.is_file() else ""
+    assert set(written) & CONTROLS == set()
+    assert "<script" not in written.lower()

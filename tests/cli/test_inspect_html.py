@@ -5,6 +5,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import rlconnect
+from gymnasium.spaces import Box, Discrete
+from rlconnect.adapters import DropFeatures, MapActions
 from rlconnect.cli.app import main
 from rlconnect.cli.inspect_html import inspect_html
 from rlconnect.core.vault import open_checkpoint
@@ -44,6 +47,31 @@ def test_all_kinds_have_one(name, tmp_path):
     assert "<script" not in page
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["ppo-cartpole-ray-2.7", "migrated"])
+def test_an_adapted_policy_shows_what_adapts_it(name, tmp_path):
+    """Of either stack: which number goes where, and what the environment gives now."""
+    source = EXAMPLES / "ppo-cartpole-ray-2.7"
+    if name == "migrated":
+        source, old = tmp_path / name, source
+        assert main(["migrate", str(old), "--out", str(source)]) == 0
+    adapted = rlconnect.adapt(
+        source,
+        observation_space=Box(-np.inf, np.inf, (5,), np.float32),
+        action_space=Discrete(3),
+        obs=DropFeatures([2]),
+        action=MapActions([0, 2]),
+    )
+    adapted.save(tmp_path / "adapted")
+
+    page = page_of(tmp_path / "adapted", tmp_path)
+
+    for shown in (page, adapted._repr_html_()):
+        assert "<title>obs[3] to obs[2]</title>" in shown
+        assert "action 1 never taken" in shown
+    assert page.count("<strong>environment</strong><span>Box(5,) float32</span>") == 2
+
+
 def test_what_a_file_says_is_text(tmp_path):
     """A name cannot become a tag, and a number that is none is told."""
     checkpoint = open_checkpoint(EXAMPLES / "ppo-pendulum-ray-2.7")
@@ -59,7 +87,7 @@ def test_what_a_file_says_is_text(tmp_path):
             return self[key].shape, str(self[key].dtype)
 
     acting = {"<b>": SimpleNamespace(weights=Weights(broken))}
-    page = inspect_html(SimpleNamespace(acting=acting), description)
+    page = inspect_html(SimpleNamespace(acting=acting, policies={}, components=()), description)
 
     assert "<script" not in page
     assert "<b>" not in page

@@ -4,7 +4,8 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from rlconnect.core.pages.charts import alone, banded_curves, bars, curves
+from rlconnect.core.pages.charts import banded_curves, bars, curves
+from rlconnect.core.pages.svg import alone
 
 
 @pytest.mark.parametrize(

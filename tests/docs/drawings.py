@@ -2,7 +2,11 @@
 
 import re
 
-from gymnasium.spaces import Box
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from rlconnect.adapters import AdapterChain, DropFeatures, ExtendAction
+from rlconnect.core.adapters.drawing import drawn as drawn_adapter
+from rlconnect.core.pages.document import inside
 from rlconnect.legacy import (
     ConnectorContext,
     Policy,
@@ -120,7 +124,15 @@ def phase_of(batch):
     return f"{{{name}: {type(value).__name__}, ...}}"
 
 
+def adapting():
+    """What the commands of the page do in a CartPole with two features and an action more."""
+    chain = AdapterChain(obs=[DropFeatures([4, 5])], action=[ExtendAction([0])])
+    wide = Box(-np.inf, np.inf, (6,), np.float32)
+    return inside(drawn_adapter(chain.bind(wide, Discrete(2))))
+
+
 DRAWINGS = {
+    "adapting": adapting,
     "legacy_agent": legacy_agent,
     "legacy_action": legacy_action,
     "env_to_module": before_module,

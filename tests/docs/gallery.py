@@ -15,10 +15,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+from gymnasium.spaces import Box, Discrete
+from rlconnect.adapters import AdapterChain, DropFeatures, InsertFeatures, Scale
+from rlconnect.core.adapters.wiring import wiring_of
+from rlconnect.core.pages.svg import alone
+
 from .blocks import DOCS, ROOT
 
 PAGE = DOCS / "gallery.md"
 PICTURES = DOCS / "pictures"
+ADAPTER = "07_changed_observations.svg"
 EXAMPLES = sorted(path.name for path in ROOT.glob("examples/[0-9]*.py"))
 FIRST, LAST = 5, 3
 """Lines of a longer output that the page shows."""
@@ -120,6 +126,15 @@ def _picture(example):
     return found[0].name if found else ""
 
 
+def adapter_picture():
+    """A number left out, one in other units, one that is gone: where each of them goes."""
+    steps = [DropFeatures([2]), Scale([0.01, 1, 1]), InsertFeatures([2], [0.5])]
+    bound = AdapterChain(obs=steps).bind(Box(-1, 1, (4,)), Discrete(2))
+    ends = (bound.env_observation_space, bound.observation_space)
+    found = wiring_of(*ends, lambda value: [bound.observe(value)], "obs")
+    return alone(found.drawn(("environment", "policy"))) + "\n"
+
+
 def main():
     """Run the examples and write the page, and the pictures that they make."""
     outputs = {}
@@ -131,6 +146,7 @@ def main():
             outputs[example] = shown(done.stdout)
             for made in Path(folder).glob("*.gif"):
                 (PICTURES / f"{Path(example).stem}.gif").write_bytes(made.read_bytes())
+    (PICTURES / ADAPTER).write_text(adapter_picture(), encoding="utf-8")
     PAGE.write_text(page(outputs), encoding="utf-8")
     print(f"{PAGE}: {len(outputs)} examples")
 

@@ -165,6 +165,12 @@ class BoundChain:
         self._observe_arrays = None if self.memory else _on_arrays(self.obs, chain.obs)
         self._calls = [_closed(bound) for bound in self.obs]
 
+    def _repr_html_(self) -> str:
+        from ..pages.document import inside
+        from .drawing import drawn
+
+        return inside(drawn(self))
+
     def observe(self, obs: Nest) -> Nest:
         """The policy's observations for the environment's, `(..., *item)`.
 

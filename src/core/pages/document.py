@@ -30,7 +30,8 @@ vector-effect:non-scaling-stroke}.band{fill:var(--way);opacity:.16}
 .pair{stroke:var(--mark);stroke-width:1.5;opacity:.5}
 .whole{stroke:var(--mark);stroke-width:5;stroke-linecap:round;opacity:.55}
 .dot{fill:var(--way,var(--mark));stroke:var(--card);stroke-width:1.5}.given{--way:var(--ink)}
-.whole.given{stroke:var(--soft)}
+.whole.given{stroke:var(--soft)}.end{fill:var(--ink);font-size:12px}
+.hollow{fill:none;stroke:var(--soft)}
 """
 _FLOW: Final = """
 .flow{display:flex;flex-wrap:wrap;gap:10px 0;list-style:none;margin:6px 0;padding:0}

@@ -18,6 +18,7 @@ class Figure:
         boxes: A title and a line of detail for each.
         between: What is said on the arrow behind each box.
         note: A line below the title.
+        below: What is drawn below the boxes, as HTML.
 
     Example:
         >>> figure = Figure("a pipeline", [("Clip", "together"), ("Scale", "alone")], ["(3,)"])
@@ -33,11 +34,13 @@ class Figure:
         boxes: Sequence[tuple[str, str]],
         between: Sequence[str] = (),
         note: str = "",
+        below: str = "",
     ) -> None:
         self.title = title
         self.boxes = [*boxes]
         self.between = [*between]
         self.note = note
+        self.below = below
 
     def __repr__(self) -> str:
         return f"<Figure {self.title!r}: {' -> '.join(name for name, _ in self.boxes)}>"
@@ -51,4 +54,4 @@ class Figure:
         return document(self.title, [*body, f"<div class=card>{self._drawn()}</div>"])
 
     def _drawn(self) -> str:
-        return flow(self.boxes, self.between)
+        return flow(self.boxes, self.between) + self.below

@@ -56,17 +56,17 @@ class AdaptActionsConnector(FormulaActionConnector):
     @property
     def action_space(self) -> Space[Any]:
         """What the environment takes."""
-        return self._fitted.action_space
+        return self.adapter.action_space
 
     def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
         """Adapt an action, or a batch of them."""
         actions, states, fetches = output
-        return self._fitted.act(nest.map_structure(np.asarray, actions)), states, fetches
+        return self.adapter.act(nest.map_structure(np.asarray, actions)), states, fetches
 
     def part(self) -> Contribution:
         """Its steps."""
         name = type(self).__name__
-        return Contribution(action=tuple(Part.of(name, step) for step in self._fitted.actions))
+        return Contribution(action=tuple(Part.of(name, step) for step in self.adapter.actions))
 
     def to_state(self) -> tuple[str, Any]:
         """Its name and the steps as plain data."""
@@ -80,7 +80,8 @@ class AdaptActionsConnector(FormulaActionConnector):
         )
 
     @property
-    def _fitted(self) -> BoundChain:
+    def adapter(self) -> BoundChain:
+        """Its steps, fitted to what the policy gives."""
         if self._bound is None:
             raise PieceError(
                 f"{type(self).__name__} has no context yet.",

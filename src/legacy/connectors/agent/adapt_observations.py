@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from ....core import nest
-from ....core.adapters import AdapterChain
+from ....core.adapters import AdapterChain, BoundChain
 from ....core.errors import PieceError, SpaceError
 from ....core.spaces.codec import space_from_data, space_to_data
 from ....core.step.part import Contribution, Part
@@ -67,6 +67,11 @@ class AdaptObservationsAgentConnector(ColumnsAgentConnector):
         self._memory: dict[Any, dict[Any, tuple[Array, ...]]] = {}
         if ctx is not None:
             self.bind(ctx)
+
+    @property
+    def adapter(self) -> BoundChain:
+        """Its steps, fitted to what the environment gives."""
+        return self._bound
 
     def bind(self, ctx: ConnectorContext) -> None:
         """Hold the adapter's result against what the policy of `ctx` knows."""

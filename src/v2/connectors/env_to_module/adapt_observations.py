@@ -84,6 +84,11 @@ class AdaptObservations(ConnectorV2):
             }
         )
 
+    @property
+    def adapter(self) -> BoundChain:
+        """Its steps, fitted to what a single agent sees."""
+        return self._bound_of(None)
+
     @override
     def __call__(
         self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
@@ -115,7 +120,7 @@ class AdaptObservations(ConnectorV2):
 
     def part(self) -> Contribution:
         """What it does to the observations of a single agent, as data."""
-        steps = self._bound_of(None).obs
+        steps = self.adapter.obs
         return Contribution(obs=tuple(Part.of(type(self).__name__, step) for step in steps))
 
     def _remembering(self, bound: BoundChain, episodes: list[Any], observations: Nest) -> Nest:

@@ -10,7 +10,7 @@ from gymnasium.spaces import Dict, Space
 from typing_extensions import override
 
 from ....core import nest
-from ....core.adapters import AdapterChain
+from ....core.adapters import AdapterChain, BoundChain
 from ....core.arrays.batching import batch as batched
 from ....core.arrays.batching import unbatch
 from ....core.columns import Columns
@@ -96,10 +96,14 @@ class AdaptActions(ConnectorV2):
 
     def part(self) -> Contribution:
         """What it does to the actions of a single agent, as data."""
-        bound = self._fitted(self._given(self.input_action_space))
         return Contribution(
-            action=tuple(Part.of(type(self).__name__, step) for step in bound.actions)
+            action=tuple(Part.of(type(self).__name__, step) for step in self.adapter.actions)
         )
+
+    @property
+    def adapter(self) -> BoundChain:
+        """Its steps, fitted to what a single agent's module gives."""
+        return self._fitted(self._given(self.input_action_space))
 
     def _adapted(self, actions: Any) -> Any:
         """A column of actions, in any of the forms they have on their way."""
@@ -152,7 +156,7 @@ class AdaptActions(ConnectorV2):
     def _is_mine(self, agent: Any) -> bool:
         return self.agent_ids is None or agent in self.agent_ids
 
-    def _fitted(self, space: Any) -> Any:
+    def _fitted(self, space: Any) -> BoundChain:
         return AdapterChain(action=self.chain.action).bind(space, space)
 
     @override
