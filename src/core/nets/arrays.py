@@ -115,10 +115,7 @@ class ArrayNetwork:
     ) -> tuple[Float32, Float32 | None, list[Float32]]:
         """Compute what the actions follow from, the value if it is told, and the next state.
 
-        Args:
-            inputs: What goes in by name, `(B, ...)` each.
-            state: One array `(S, ...)` per entry of `initial_state`.
-            sequences: How many sequences of one length the rows are; None where each is its own.
+        `sequences` says how many sequences of one length the rows are; None where each is its own.
 
         Raises:
             SpaceError: What goes in has another size than the network sees.
@@ -186,9 +183,8 @@ class ArrayNetwork:
     def direct(self) -> tuple[ColumnStack | Stack, Finish | None] | None:
         """What gives the actions' inputs alone, where the network begins with dense layers.
 
-        Returns:
-            Those layers, from float32 observations `(B, n)`, and what is done behind them if
-            there is something; None where anything else sees the observation, or has a state.
+        From float32 observations `(B, n)`; beside it what is done behind those layers, if there is
+        something. None where anything else sees the observation, or has a state.
         """
         first, *behind = _joined(self._each, {self._acting})
         read_later = {name for run in behind for name in run.reads} & set(self.bound.inputs)

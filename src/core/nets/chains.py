@@ -62,10 +62,7 @@ class Search:
     ) -> Iterator[Chain]:
         """Chains through all units, the order of the file first.
 
-        Args:
-            units: In the order of the file.
-            start: Where it begins.
-            may_begin: Whether a layer may begin at what is observed, beside what is there.
+        With `may_begin` a layer may also begin at what is observed.
         """
         if not units:
             yield start

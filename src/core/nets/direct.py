@@ -34,11 +34,8 @@ class Direct:
     ) -> Direct:
         """Dense layers and the choice behind them.
 
-        Args:
-            network: The layers.
-            choose: From the distribution's inputs to actions.
-            of_columns: The same for inputs `(n, B)`, which it may change, if there is such.
-            finish: From what the layers give to inputs, where that is something else.
+        `of_columns` chooses by inputs `(n, B)`, which it may change; `finish` makes inputs of what
+        the layers give, where that is something else.
         """
         inputs = network if finish is None else lambda obs: finish(network(obs))
         if not isinstance(network, ColumnStack) or of_columns is None:

@@ -48,11 +48,8 @@ class Records:
 class Decision:
     """What the records say.
 
-    Args:
-        network: The network that comes closest.
-        errors: How far it is from what was recorded, by output.
-        tried: How many networks were tried.
-        rows: How many recorded observations there were.
+    The network that comes closest, how far it is from what was recorded, by output, and how many
+    networks and recorded observations were tried.
     """
 
     network: Network

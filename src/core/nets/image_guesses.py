@@ -47,10 +47,7 @@ class Way:
 def ways_through(units: Sequence[Unit], shape: Shape, wanted: set[int]) -> list[Way]:
     """Ways whose result has one of the wanted numbers, the most usual first.
 
-    Args:
-        units: Convolutions, in order.
-        shape: What goes in, channels where the units want them.
-        wanted: Numbers that layers behind take; empty where any will do.
+    Channels are where the units want them; without `wanted` any number will do.
 
     Example:
         >>> unit = Unit("convolution", "conv", 3, 8, (), 0, (3, 3))

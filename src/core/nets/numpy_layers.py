@@ -88,12 +88,7 @@ class Stack:
 def beside(first: Stack, second: Stack) -> Stack | None:
     """Join two stacks over one input into one that gives both outputs side by side.
 
-    Args:
-        first: Its outputs come first.
-        second: The other one.
-
-    Returns:
-        The joint stack; `None` if their layers do not pair up or it would not be faster.
+    None if their layers do not pair up, or it would not be faster.
     """
     if not first.layers or len(first.layers) != len(second.layers):
         return None
@@ -110,12 +105,7 @@ def beside(first: Stack, second: Stack) -> Stack | None:
 def entrance(first: Stack, second: Stack) -> Stack | None:
     """The first layers of two stacks over one input as one layer, their outputs side by side.
 
-    Args:
-        first: Its outputs come first.
-        second: The other one.
-
-    Returns:
-        A stack of that layer; `None` if a stack has no more layers, or they do not pair up.
+    None if a stack has no more layers, or they do not pair up.
     """
     if min(len(first.layers), len(second.layers)) < 2:
         return None

@@ -46,10 +46,7 @@ class NumpyLstm:
     def step(self, x: list[Float32], h: Float32, c: Float32) -> tuple[Float32, Float32]:
         """Advance by one step.
 
-        Args:
-            x: Features `(B, n)`, in parts.
-            h: Outputs `(B, cells)` of the step before.
-            c: Cells `(B, cells)` of the step before.
+        Features `(B, n)` come in parts; `h` and `c` are `(B, cells)`, of the step before.
         """
         gates = np.concatenate([*x, h], 1).dot(self._weight)
         gates += self._bias

@@ -56,9 +56,7 @@ def observed_parts(
 ) -> dict[str, Part]:
     """The whole of an observation and, of a nested one, its parts.
 
-    Args:
-        space: Of the observations, before they are flattened.
-        leaf_shape: Shape of a leaf's values as the network sees them.
+    `leaf_shape` gives the shape of a leaf's values as the network sees them.
 
     Example:
         >>> parts = observed_parts(Dict(mask=Box(0, 1, (2,)), own=Discrete(3)))

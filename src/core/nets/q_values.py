@@ -12,11 +12,7 @@ from .. import array_namespace as xp
 def support(num_atoms: int, v_min: float, v_max: float, like: Any = None) -> Any:
     """The returns a distributional head tells apart, `(num_atoms,)`, evenly spaced.
 
-    Args:
-        num_atoms: How many.
-        v_min: The smallest return.
-        v_max: The largest.
-        like: A tensor for one beside it; None for an array.
+    A tensor beside `like`, or an array.
     """
     if xp.is_tensor(like):
         lib = xp.namespace(like)

@@ -164,11 +164,8 @@ def distribution_for(
 ) -> DistributionChoice:
     """The distribution of an action space, whatever the algorithm.
 
-    Args:
-        action_space: Where the actions go.
-        model_config: The model settings; only `custom_action_dist` matters here.
-        deterministic: Choose the fixed distribution for real-valued leaves, as DDPG does.
-        custom_distributions: Classes for names that `custom_action_dist` may hold.
+    `deterministic` chooses the fixed distribution for real-valued leaves, as DDPG does;
+    `custom_distributions` has classes for names that `custom_action_dist` may hold.
     """
     custom = (model_config or {}).get("custom_action_dist")
     if custom:

@@ -53,11 +53,7 @@ Forward = Callable[[Columns, Sequence[Array], Any], ArrayOutputs]
 class ArrayHead:
     """A network in numpy and the distribution its outputs are inputs of.
 
-    Args:
-        plan: What it is built from.
-        network: The network.
-        see: From the columns of a batch to what the network sees; None where that is the same.
-        bare_when_greedy: Whether fetches without exploration are the inputs alone.
+    `see` makes of the columns of a batch what the network sees; None where that is the same.
     """
 
     def __init__(
@@ -84,10 +80,8 @@ class ArrayHead:
     ) -> ArrayOutputs:
         """Run the network on a batch.
 
-        Args:
-            columns: Arrays by column name; `obs` as the policy sees it.
-            state: One array `(B, ...)` per entry of `get_initial_state`.
-            seq_lens: Steps per sequence where the rows are padded sequences.
+        The state is one array `(B, ...)` per entry of `get_initial_state`; `seq_lens` counts the
+        steps of padded sequences.
         """
         return self.forward(columns, state, seq_lens)
 

@@ -34,10 +34,7 @@ class LinearArm(nn.Module):
 class LinearBanditModel(LegacyModel):
     """The worth of each arm as a linear function of the observation.
 
-    Args:
-        obs_space: A vector.
-        action_space: A Discrete space, an arm each.
-        num_outputs: One score an arm, or (Thompson sampling) worth and deviation of each.
+    It gives one score an arm, or (Thompson sampling) worth and deviation of each.
     """
 
     def _add_own_layers(self) -> None:

@@ -22,10 +22,7 @@ from .described import Observed, bound_to, described_views
 class DescribedModel(LegacyModel):
     """A described network behind the interface of the old stack; its weights keep their names.
 
-    Args:
-        network: What is described.
-        distribution: What its outputs are inputs of.
-        weights: Saved weights, whose shapes the layers have; None for those in the description.
+    Its layers have the shapes of saved weights; without any, those in the description.
     """
 
     _value = PerThread[Tensor]()

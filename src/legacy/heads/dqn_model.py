@@ -120,11 +120,7 @@ class DQNHead(PolicyHead):
 
     Where the trunk is recurrent (R2D2) the state goes through it.
 
-    Args:
-        algorithm: The algorithm's name.
-        model: A trunk with `DQNTorchModel` in front.
-        distribution: A categorical one.
-        temperature: Q values are divided by it, in the fetches as well (as in Ray).
+    Q values are divided by the temperature, in the fetches as well (as in Ray).
     """
 
     def __init__(

@@ -34,13 +34,7 @@ Settings = Mapping[str, Any]
 class Blueprint:
     """What a head is built from.
 
-    Args:
-        algorithm: The algorithm's name.
-        obs_space: What the policy sees, preprocessed.
-        action_space: Where actions come from.
-        config: The trainer config.
-        distribution: What the outputs are inputs of.
-        custom_models: Classes for names that model settings may hold.
+    `custom_models` has classes for names that model settings may hold.
     """
 
     algorithm: str

@@ -53,10 +53,8 @@ class PolicyHead:
     ) -> PolicyOutputs:
         """Run the network on a batch; one of a user's own, one batch at a time.
 
-        Args:
-            input_dict: Columns as tensors; `obs` as the policy sees it.
-            state: One tensor `(B, ...)` per entry of `get_initial_state`.
-            seq_lens: Steps per sequence where the rows are padded sequences.
+        The state is one tensor `(B, ...)` per entry of `get_initial_state`; `seq_lens` counts the
+        steps of padded sequences.
         """
         with self._turn:
             return self._outputs(input_dict, state or [], seq_lens)

@@ -33,15 +33,8 @@ def build_head(
 ) -> PolicyHead:
     """Build what an old-stack policy computes with.
 
-    Args:
-        algorithm: The algorithm, in any spelling `algorithm_named` knows.
-        obs_space: What the policy sees, preprocessed; `original_space` tells the nested one.
-        action_space: Where actions come from.
-        config: The trainer config.
-        weights: Saved weights by Ray's names (a flat vector for ES and ARS); None for fresh ones.
-        noise: What noisy layers do, "mean" or "ray"; see `NoisyLayer`.
-        custom_models: Classes for names that model settings may hold.
-        custom_distributions: Classes for names that `custom_action_dist` may hold.
+    Weights go by Ray's names (for ES and ARS they are a flat vector); None takes fresh ones.
+    `noise` says what noisy layers do, "mean" or "ray"; see `NoisyLayer`.
     """
     name = algorithm_named(algorithm)
     if isinstance(weights, Mapping) and has_learned_swish(weights):

@@ -44,10 +44,7 @@ def net_config(config: Mapping[str, Any], spelling: str, older: str) -> Mapping[
     A dict of the user's takes the place of SAC's own as a whole, so that it may leave out the
     activation, which is tanh then. Under the older spelling it was laid over SAC's own.
 
-    Args:
-        config: The trainer config; later versions keep the older spelling with a -1 in it.
-        spelling: The key to look under first.
-        older: What it was called up to Ray 1.13.
+    `older` is what the key was called up to Ray 1.13; later configs keep it, with a -1 in it.
     """
     shared = config.get("model") or {}
     if isinstance(config.get(spelling), Mapping):

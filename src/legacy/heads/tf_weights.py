@@ -31,15 +31,7 @@ def tf_to_torch_names(
 ) -> dict[str, Array]:
     """Rename and transpose the weights of a TensorFlow policy for its torch twin.
 
-    Args:
-        weights: What the policy's state holds: a dict (graph mode) or a list (eager mode).
-        algorithm: The algorithm's name.
-        observation_space: What the policy sees, preprocessed.
-        action_space: Where actions come from.
-        config: The trainer config, with the model settings under "model".
-
-    Returns:
-        Parameter name to array. What has no twin is left out.
+    Graph mode saves a dict, eager mode a list. What has no twin is left out.
 
     Raises:
         WeightsError: The network is not described, or the weights are not those of a network with

@@ -23,12 +23,6 @@ class TorchSource(DistributionSource):
 
     Its draws come from torch's global generator, which is seeded from `rng` for the draw and put
     back afterwards.
-
-    Args:
-        dist_class: Builds the distribution from `(inputs, model)`.
-        model: The network.
-        inputs: Distribution inputs, (B, n).
-        rng: Where seeds come from.
     """
 
     def __init__(

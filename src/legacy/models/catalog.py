@@ -47,20 +47,9 @@ def build_model(
 ) -> Any:
     """Build the network for a space and model settings, with fresh weights.
 
-    Args:
-        obs_space: What the policy sees, preprocessed; `original_space` tells the nested one.
-        action_space: Where actions come from.
-        num_outputs: Width of the outputs; `None` leaves it to the network.
-        model_config: The model settings; unset ones are at their default.
-        algorithm: The algorithm's name; decides `vf_share_layers` where that is unset.
-        custom_models: Classes or factories for the names that `custom_model` may hold.
-        interface: A class mixed in front of the chosen network (what DQN, SAC... add).
-        default_model: The network to use instead of the chosen one.
-        name: A name for messages.
-        **interface_settings: Further keyword arguments of `interface`.
-
-    Returns:
-        A `torch.nn.Module` that is also a `TorchModelV2`.
+    `original_space` of what the policy sees tells the nested one; without `num_outputs` the width
+    is left to the network. The algorithm decides `vf_share_layers` where that is unset. `interface`
+    (what DQN, SAC... add) is mixed in front of the chosen network, or of `default_model`.
 
     Raises:
         ConfigError: The settings contradict each other, or name a model nobody supplied.

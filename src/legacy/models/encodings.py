@@ -49,13 +49,8 @@ def one_hot(x: Tensor, space: Space[Any]) -> Tensor:
 def encode_actions(actions: Any, space: Space[Any], steps: int = 1) -> Tensor:
     """Encode earlier actions: discrete parts one-hot, the rest as they are.
 
-    Args:
-        actions: Nest of `(B, *action)`, or `(B, steps, *action)` when `steps` > 1.
-        space: The action space.
-        steps: How many actions each row holds.
-
-    Returns:
-        `(B, steps * action_width)`, oldest action first.
+    From a nest of `(B, *action)`, or `(B, steps, *action)`, to `(B, steps * action_width)`, the
+    oldest action first.
     """
     columns = []
     rows = 0

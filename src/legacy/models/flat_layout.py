@@ -137,10 +137,6 @@ def restore(flat: Any, layout: Segment) -> Any:
 
     Values that are already a dict or a sequence are given back as they are.
 
-    Args:
-        flat: Array or tensor; one or more leading batch dimensions.
-        layout: What `flat_layout` said about the original space.
-
     Raises:
         SpaceError: The last dimension has another size than the layout.
     """

@@ -85,10 +85,7 @@ def model_of(
 ) -> Any:
     """What a user's factory makes, as a network of the old stack.
 
-    Args:
-        factory: Called like a model class, or without arguments if it takes none.
-        arguments: Spaces, width, settings and name, as every model is built from.
-        settings: The `custom_model_config`.
+    It is called like a model class, or without arguments if it takes none.
 
     Raises:
         ConfigError: It made no torch module.

@@ -66,13 +66,8 @@ def network(
 ) -> list[Layer]:
     """The network chosen for a space.
 
-    Args:
-        obs_space: What it sees, preprocessed.
-        num_outputs: Width of the outputs, 0 if unknown; None for a network that ends in features.
-        config: The model settings, complete.
-        torch: What its torch names begin with.
-        named: Whether repeated names are told apart by number: the order counts in which the
-            parts of a nested network were made, instead of the one they are saved in.
+    A width of 0 is not known, None ends in features. Where repeated names are told apart by number
+    (`named`), the order counts in which the parts of a nested network were made.
     """
     kind = network_kind(obs_space)
     if kind == "nested":

@@ -204,9 +204,7 @@ def overridden_hooks(
 ) -> dict[str, list[Callable[..., Any]]]:
     """What there is to call, by hook; hooks left as they are do not appear.
 
-    Args:
-        callbacks_objects: The user's objects.
-        config: Whose functions (`callbacks_on_...`) come after them.
+    Functions of the config (`callbacks_on_...`) come after the hooks of objects.
     """
     found: dict[str, list[Callable[..., Any]]] = {}
     objects = list(callbacks_objects)

@@ -104,10 +104,8 @@ def check_counts(config: AlgorithmConfig, mine: Collection[str] = ()) -> None:
 def tell_paths(config: AlgorithmConfig, mine: Collection[str] = (), call: str = _CALL) -> None:
     """Mark the paths of a config from a file as told, and say so.
 
-    Args:
-        config: The config; it is changed.
-        mine: Attributes that are the caller's.
-        call: How the caller would give one of them, with `{!r}` for its name.
+    Attributes in `mine` are the caller's; `call` is how they would give one, with `{!r}` for its
+    name.
     """
     told = _tell_paths(config, {k: own for k, own in vars(config).items() if k not in mine})
     if told:

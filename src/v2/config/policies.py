@@ -32,8 +32,7 @@ class PolicySpec:
 def as_policies(given: Mapping[str, Any] | Collection[str]) -> dict[str, PolicySpec]:
     """One PolicySpec per module id.
 
-    Args:
-        given: Ids, or ids with a spec, a tuple of its four parts, a dict of settings or None.
+    What is given is ids, or ids with a spec, a tuple of its four parts, a dict of settings or None.
 
     Example:
         >>> sorted(as_policies({"b", "a"}))

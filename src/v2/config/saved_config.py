@@ -25,9 +25,8 @@ _OURS_ALONE: Final = ("stats_cls_lookup", "sample_collector", "_is_frozen", "alg
 def config_from(given: Any, default: Any) -> Any:
     """A config of its own from whatever an algorithm was given.
 
-    Args:
-        given: A config, a dict of settings, what `config.get_state()` gave, or None.
-        default: The algorithm's own settings, for all that is not said.
+    That is a config, a dict of settings, what `config.get_state()` gave, or None; `default` says
+    all else.
     """
     if given is None:
         return default
@@ -55,10 +54,7 @@ def restored_config(
 ) -> AlgorithmConfig:
     """Make a config of what a checkpoint holds; no code of the file runs.
 
-    Args:
-        held: The decoded settings, of ours or of RLlib's.
-        names: Looks up classes and functions that settings are; what nobody knows it remembers.
-        given: Settings of the caller's, in place of the checkpoint's.
+    `given` takes the place of the checkpoint's; names that nobody knows are remembered.
 
     Raises:
         AskedTooMuchError: It asks for more of something than a file may.
@@ -116,10 +112,6 @@ class _Reading:
 
     def live(self, name: str, value: Any) -> Any:
         """One setting.
-
-        Args:
-            name: The config's attribute.
-            value: What the file holds.
 
         Raises:
             ConfigError: It is not what the setting takes.

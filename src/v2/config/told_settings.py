@@ -24,11 +24,8 @@ _MISSPELT: Final = 0.8
 def add_told(data: dict[str, Any], cls: type[AlgorithmConfig], word: str) -> None:
     """Put a setting that was told in a word into settings as TOML has them.
 
-    Args:
-        data: The settings; they are changed.
-        cls: Whose settings they are.
-        word: `NAME=VALUE`. A dotted name leads into a dict; the name of its table may stand
-            before it. A value is TOML, or a text.
+    The settings are changed. A dotted name of `NAME=VALUE` leads into a dict, and the name of its
+    table may stand before it; a value is TOML, or a text.
 
     Raises:
         ConfigError: It is no such word, or the value is not what the setting takes.

@@ -114,12 +114,8 @@ def _heads(record: ModuleRecord) -> set[str]:
 class _Loader:
     """Builds modules of one checkpoint.
 
-    Args:
-        checkpoint: Its records.
-        trust: The caller's classes.
-        strict: Whether all weights must fit.
-        overrides: Constructor arguments that go before the saved ones.
-        described: Networks as data, for modules whose class is not here.
+    `overrides` are constructor arguments that go before the saved ones; `described` are networks as
+    data, for modules whose class is not here.
     """
 
     def __init__(

@@ -53,11 +53,8 @@ def drawn_for_all(
 
     Learners have equal generators: each draws for the rows of all, and takes its own.
 
-    Args:
-        batch: A module's part of a minibatch.
-        inputs: What is drawn from, `per_row` lines for each of its rows.
-        draw: Gives tensors with a line for each line that it gets.
-        per_row: How many lines a row has.
+    Each row has `per_row` lines of `inputs`; `draw` gives tensors with a line for each that it
+    gets.
     """
     part = getattr(batch, "part", None)
     if part is None:

@@ -170,9 +170,7 @@ _COLUMNS: Final = (
 def trials_table(trials: Sequence[Trial], metric: str | None = None) -> Table:
     """Give the table.
 
-    Args:
-        trials: The trials.
-        metric: What they are compared by, by path; None takes the mean return.
+    They are compared by the mean return if no metric is named.
 
     Example:
         >>> trial = Trial("PPO", 0, "run", {"lr": 0.1}, "lr=0.1")

@@ -145,11 +145,7 @@ class CombinedStopper(Stopper):
 
 
 class MetricStopper(Stopper):
-    """Ends a trial as soon as one of some metrics is high enough.
-
-    Args:
-        enough: By path: "env_runners/episode_return_mean".
-    """
+    """Ends a trial as soon as one of some metrics is high enough."""
 
     def __init__(self, enough: Mapping[str, Any]) -> None:
         for path, value in enough.items():

@@ -23,17 +23,7 @@ class TrialEndedError(BaseException):
 
 
 class TrialRun:
-    """Runs a trial.
-
-    Args:
-        trial: The trial; what happens is kept in it.
-        trainable: What to run.
-        config: What it is made with: the trial's settings, or a config of them.
-        stopper: Says when it is enough.
-        call: Calls a hook of all callbacks, by its name.
-        experiment_name: The run.
-        begin_from: A checkpoint to begin from.
-    """
+    """Runs a trial."""
 
     def __init__(
         self,
@@ -53,8 +43,7 @@ class TrialRun:
     def go(self, max_failures: int) -> None:
         """Run it to its end; an error is kept in the trial.
 
-        Args:
-            max_failures: How often it is begun again, from its last checkpoint; -1 without end.
+        It is begun again so often at most, from its last checkpoint; -1 without end.
         """
         trial = self._trial
         self._logger = UnifiedLogger(trial.config, trial.path)
