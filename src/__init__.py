@@ -22,7 +22,7 @@ from .core.importing.lazy_names import lazy_names
 _HOME: Final = {
     "Actor": ".bridge.actor.actor",
     "CheckpointError": ".core.errors",
-    "LoadedPolicies": ".bridge.front.loaded_policies",
+    "LoadedPolicies": ".bridge.front.load",
     "LoadedPolicy": ".bridge.front.loaded_policy",
     "RlconnectError": ".core.errors",
     "__version__": ".core.version",

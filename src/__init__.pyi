@@ -4,8 +4,7 @@ from .bridge.actor.actor import Actor as Actor
 from .bridge.adapting.adapt import adapt as adapt, suggest_adapter as suggest_adapter
 from .bridge.front.export import export as export
 from .bridge.front.hub import push as push
-from .bridge.front.load import load as load
-from .bridge.front.loaded_policies import LoadedPolicies as LoadedPolicies
+from .bridge.front.load import LoadedPolicies as LoadedPolicies, load as load
 from .bridge.front.loaded_policy import LoadedPolicy as LoadedPolicy
 from .bridge.graft.graft import graft as graft
 from .bridge.migrate.front_door import migrate as migrate

@@ -65,7 +65,7 @@ LEGACY: Final = """\
 .exploration.noise: PerWorkerOrnsteinUhlenbeckNoise @
     utils.exploration.per_worker_ornstein_uhlenbeck_noise utils.exploration
 -.heads.dqn_model: DQNTorchModel @ algorithms.dqn.dqn_torch_model
--.heads.noisy: NoisyLayer @ models.torch.modules.noisy_layer
+-.heads.dqn_model: NoisyLayer @ models.torch.modules.noisy_layer
 -.heads.sac_model: SACTorchModel @ algorithms.sac.sac_torch_model
 .distributions.registered: register_custom_action_dist register_custom_model
 .models.attention: AttentionWrapper GTrXLNet @ models.torch.attention_net

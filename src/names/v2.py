@@ -21,7 +21,7 @@ V2: Final = """\
 .config.callbacks: RLlibCallback @ algorithms.callbacks callbacks.callbacks
 .config.callbacks: make_callback @ callbacks.utils
 ~.config.callbacks: DefaultCallbacks>RLlibCallback @ algorithms.callbacks
-~.config.not_provided: NotProvided @ algorithms.ppo.ppo utils.from_config
+~.config.section: NotProvided @ algorithms.ppo.ppo utils.from_config
 .config.policies: PolicySpec
 -.config.search_space: Domain @ /ray.tune.search.sample
 .connectors.columnar: ColumnarPiece
@@ -210,7 +210,7 @@ V2: Final = """\
     algorithms.dqn.torch.dqn_rainbow_torch_rl_module
 .modules.encoders: TorchCNNEncoder TorchGRUEncoder TorchLSTMEncoder TorchMLPEncoder @
     core.models.torch.encoder
-.modules.heads: TorchFreeLogStdMLPHead TorchMLPHead @ core.models.torch.heads
+.modules.layers: TorchFreeLogStdMLPHead TorchMLPHead @ core.models.torch.heads
 .modules.iql: DefaultIQLRLModule @ algorithms.iql.default_iql_rl_module
 .modules.iql: DefaultIQLTorchRLModule @ algorithms.iql.torch.default_iql_torch_rl_module
 -.modules.iql: QF_TARGET_PREDS VF_PREDS_NEXT @ algorithms.iql.iql_learner

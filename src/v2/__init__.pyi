@@ -26,8 +26,8 @@ from .algorithms.sac import SAC as SAC, SACConfig as SACConfig
 from .algorithms.sampling import synchronous_parallel_sample as synchronous_parallel_sample
 from .config.algorithm_config import AlgorithmConfig as AlgorithmConfig
 from .config.callbacks import RLlibCallback as _RLlibCallback, RLlibCallback as RLlibCallback, make_callback as make_callback
-from .config.not_provided import NotProvided as NotProvided
 from .config.policies import PolicySpec as PolicySpec
+from .config.section import NotProvided as NotProvided
 from .connectors.columnar import ColumnarPiece as ColumnarPiece
 from .connectors.common.add_observations import AddObservationsFromEpisodesToBatch as AddObservationsFromEpisodesToBatch
 from .connectors.common.add_states import AddStatesFromEpisodesToBatch as AddStatesFromEpisodesToBatch
@@ -111,9 +111,8 @@ from .modules.cql import DefaultCQLTorchRLModule as DefaultCQLTorchRLModule
 from .modules.described import DescribedTorchRLModule as DescribedTorchRLModule
 from .modules.dqn import DefaultDQNRLModule as DefaultDQNRLModule, DefaultDQNTorchRLModule as DefaultDQNTorchRLModule
 from .modules.encoders import TorchActorCriticEncoder as TorchActorCriticEncoder, TorchCNNEncoder as TorchCNNEncoder, TorchGRUEncoder as TorchGRUEncoder, TorchLSTMEncoder as TorchLSTMEncoder, TorchMLPEncoder as TorchMLPEncoder, TorchMultiStreamEncoder as TorchMultiStreamEncoder, TorchStatefulActorCriticEncoder as TorchStatefulActorCriticEncoder
-from .modules.heads import TorchFreeLogStdMLPHead as TorchFreeLogStdMLPHead, TorchMLPHead as TorchMLPHead
 from .modules.iql import DefaultIQLRLModule as DefaultIQLRLModule, DefaultIQLTorchRLModule as DefaultIQLTorchRLModule
-from .modules.layers import TorchCNN as TorchCNN, TorchMLP as TorchMLP, get_activation_fn as get_activation_fn
+from .modules.layers import TorchCNN as TorchCNN, TorchFreeLogStdMLPHead as TorchFreeLogStdMLPHead, TorchMLP as TorchMLP, TorchMLPHead as TorchMLPHead, get_activation_fn as get_activation_fn
 from .modules.model_config import DefaultModelConfig as DefaultModelConfig
 from .modules.multi_rl_module import MultiRLModule as _MultiRLModule, MultiRLModule as MultiRLModule, UnknownModuleError as UnknownModuleError
 from .modules.multi_spec import MultiRLModuleSpec as _MultiRLModuleSpec, MultiRLModuleSpec as MultiRLModuleSpec

@@ -23,8 +23,8 @@ from ...v2.distributions.torch_discrete import TorchCategorical
 from ...v2.modules.bc import DefaultBCTorchRLModule
 from ...v2.modules.cql import DefaultCQLTorchRLModule
 from ...v2.modules.encoders import TorchActorCriticEncoder, TorchMLPEncoder
-from ...v2.modules.heads import TorchFreeLogStdMLPHead, TorchMLPHead
 from ...v2.modules.iql import DefaultIQLTorchRLModule
+from ...v2.modules.layers import TorchFreeLogStdMLPHead, TorchMLPHead
 from ...v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
 from ...v2.modules.sac import DefaultSACTorchRLModule
 

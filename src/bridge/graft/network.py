@@ -17,7 +17,7 @@ from ...v2.modules.encoders import (
     TorchLSTMEncoder,
     TorchMLPEncoder,
 )
-from ...v2.modules.heads import TorchFreeLogStdMLPHead
+from ...v2.modules.layers import TorchFreeLogStdMLPHead
 from ...v2.modules.model_config import LSTM_RESIDUAL, as_settings, with_defaults
 from ...v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
 from .layers import Places, grow_dense, grow_head, grow_images, grow_lstm

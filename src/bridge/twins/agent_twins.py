@@ -16,7 +16,7 @@ from ...core.formulas.preprocessors import PreprocessPlan, flatten_observations_
 from ...core.spaces.values import corners
 from ...legacy.connectors.adapted import seen_space
 from ...legacy.policy.policy import Policy
-from ..wrap.views_beside import columns_beside, is_observation_stacked
+from ..wrap.legacy_columns import columns_beside, is_observation_stacked
 from .authors_own import twin_of_own
 from .snippets import agent_snippet
 from .twin import Twin, gone, native, wrapped

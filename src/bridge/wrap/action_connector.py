@@ -51,17 +51,6 @@ class LegacyActionConnectorV2(WrappedConnector):
 
     kind: ClassVar = ActionConnector
 
-    def __init__(
-        self,
-        input_observation_space: Space[Any] | None = None,
-        input_action_space: Space[Any] | None = None,
-        *,
-        connector: Any,
-        context: Any = None,
-        module_id: str | None = None,
-    ) -> None:
-        super().__init__(input_observation_space, input_action_space, connector, context, module_id)
-
     @override
     def __call__(
         self,

@@ -28,10 +28,9 @@ from ...legacy.connectors.types import (
 from ...legacy.observations.preprocessors import get_preprocessor_for_space
 from ...v2.connectors.batch_items import key_of, single_agent_episode_iterator
 from ...v2.connectors.common.written_observations import LastObservations, own_space, write_last
-from .legacy_columns import add_view_columns
+from .legacy_columns import add_view_columns, columns_beside, is_observation_stacked, windows_of
 from .slots import Slot
 from .step_records import carried, carry, last_answer, step_data
-from .views_beside import columns_beside, is_observation_stacked, windows_of
 from .wrapped_connector import WrappedConnector
 
 
@@ -82,7 +81,13 @@ class LegacyAgentConnectorV2(WrappedConnector):
         module_id: str | None = None,
         is_training: bool = False,
     ) -> None:
-        super().__init__(input_observation_space, input_action_space, connector, context, module_id)
+        super().__init__(
+            input_observation_space,
+            input_action_space,
+            connector=connector,
+            context=context,
+            module_id=module_id,
+        )
         self.multi_agent = multi_agent
         self.is_training = is_training
         self._columns = columns_beside(self.context)

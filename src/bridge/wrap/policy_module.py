@@ -22,10 +22,10 @@ from ...v2.modules.apis import ValueFunctionAPI
 from ...v2.modules.spec import RLModuleSpec
 from ...v2.modules.torch_rl_module import TorchRLModule
 from .distribution import LegacyDistribution
+from .legacy_columns import columns_beside, windows_of
 from .module_columns import Rows, next_states, rows_of
 from .plain_policy import policy_from_data, policy_to_data, without_weights
 from .step_records import state_name
-from .views_beside import columns_beside, windows_of
 
 POLICY: Final = "legacy_policy"
 """Which setting of `model_config` holds the policy, live or as plain data."""

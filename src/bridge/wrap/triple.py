@@ -22,10 +22,9 @@ from ...v2.connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPip
 from ..triple import V2Triple
 from .action_connector import LegacyActionConnectorV2
 from .agent_connector import LegacyAgentConnectorV2
-from .legacy_columns import LegacyColumnsV2
+from .legacy_columns import LegacyColumnsV2, columns_beside, is_observation_stacked
 from .multi_policy_module import LegacyMultiPolicyModule
 from .policy_module import LegacyPolicyModule
-from .views_beside import columns_beside, is_observation_stacked
 
 
 def policy_to_v2(

@@ -16,7 +16,7 @@ from ...legacy.connectors.context import ConnectorContext
 from ...legacy.connectors.registry import get_connector
 from ...v2.connectors.connector import ConnectorV2
 from ...v2.saving.checkpointable import Components
-from .plain_context import context_from_data, context_to_data
+from .plain_policy import context_from_data, context_to_data
 from .slots import Slots
 
 
@@ -39,11 +39,12 @@ class WrappedConnector(ConnectorV2):
 
     def __init__(
         self,
-        input_observation_space: Space[Any] | None,
-        input_action_space: Space[Any] | None,
+        input_observation_space: Space[Any] | None = None,
+        input_action_space: Space[Any] | None = None,
+        *,
         connector: Any,
-        context: Any,
-        module_id: str | None,
+        context: Any = None,
+        module_id: str | None = None,
     ) -> None:
         super().__init__(input_observation_space, input_action_space)
         self.connector, self.context = live_connector(connector, context, self.kind)

@@ -18,9 +18,9 @@ from ...core.errors import ConfigError, SpaceError, WeightsError
 from ...core.importing.torch_needed import has_torch
 from ...core.nets import Network, bind
 from ...core.nets.arrays import ArrayNetwork, Finish
-from ...core.nets.learned_swish import has_learned_swish
 from ...core.nets.numpy_columns import ColumnStack
 from ...core.nets.numpy_layers import Stack
+from ..models.defaults import has_learned_swish
 from ..models.leaves import action_encoder, action_width
 from .algorithms import algorithm_named
 from .described import Observed, bound_to

@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from gymnasium.spaces import Space
 
-from ...core.nets.learned_swish import has_learned_swish, with_learned_swish
-from ..models.defaults import has_keras_layers, with_defaults, with_keras_layers
+from ..models.defaults import (
+    has_keras_layers,
+    has_learned_swish,
+    with_defaults,
+    with_keras_layers,
+    with_learned_swish,
+)
 from ..models.rlmodule import RLModuleNet, is_rlmodule
 from .algorithms import algorithm_named
+from .dqn_model import set_noise
 from .family import Blueprint, family, policy_distribution
 from .head import ActorCriticHead, ActorHead, PolicyHead, RLModuleHead, SimpleQHead
 from .network_setting import network_in
-from .noisy import set_noise
 
 if TYPE_CHECKING:
     from ...core.nets import Network

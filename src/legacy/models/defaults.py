@@ -1,4 +1,4 @@
-"""The model settings of the old stack and what they are when nobody sets them."""
+"""The model settings of the old stack: defaults, and what the names of weights tell of them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,13 @@ def get_filter_config(shape: Sequence[int]) -> list[list[Any]]:
 
 
 KERAS_LAYERS: Final = "_keras_layers"
-"""The model setting under which networks learn of it."""
+"""The model setting that says that a network is TensorFlow's, which differs from torch's.
+
+Attention: the dense layers of a unit have a bias, and layer norms another epsilon. Images: the
+layers of `post_fcnet_hiddens` all have their activation, and a shared value is read from the last.
+Dueling Q branches without hidden layers: the value one has an output layer all the same. The
+weights' names tell, as they stay when a policy is exported.
+"""
 NORM_EPSILON: Final = 1e-3
 """What Keras adds to a variance."""
 _BIASED: Final = "._layer.1._model.0.bias"
@@ -109,3 +115,30 @@ def with_keras_layers(config: Mapping[str, Any]) -> dict[str, Any]:
         {'model': {'use_attention': True, '_keras_layers': True}}
     """
     return {**config, "model": {**(config.get("model") or {}), KERAS_LAYERS: True}}
+
+
+LEARNED_SWISH: Final = "learned_swish"
+"""The swish activation of Ray 2.2 and older, whose slope is a weight `_beta`."""
+_PLAIN_NAMES: Final = frozenset({"swish", "silu"})
+
+
+def has_learned_swish(names: Iterable[str]) -> bool:
+    """Whether weights of these names hold slopes of swish."""
+    return any(name.endswith("._beta") for name in names)
+
+
+def with_learned_swish(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings whose swish activations, at any depth, are those with a weight.
+
+    Example:
+        >>> with_learned_swish({"model": {"fcnet_activation": "Swish", "fcnet_hiddens": [8]}})
+        {'model': {'fcnet_activation': 'learned_swish', 'fcnet_hiddens': [8]}}
+    """
+
+    def replaced(key: Any, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return with_learned_swish(value)
+        named = isinstance(value, str) and str(key).endswith("activation")
+        return LEARNED_SWISH if named and value.lower() in _PLAIN_NAMES else value
+
+    return {key: replaced(key, value) for key, value in config.items()}

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ...core.errors import ConfigError
 from ...core.formulas.convolutions import pair, same_padding, valid_padding
 from ...core.formulas.initializers import get_initializer_fn, normc_initializer
-from ...core.nets.learned_swish import LEARNED_SWISH
+from .defaults import LEARNED_SWISH
 
 __all__ = [
     "AppendBiasLayer",

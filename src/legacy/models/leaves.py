@@ -1,4 +1,4 @@
-"""The leaves of nested spaces and values, in the order and width networks see them."""
+"""How networks see spaces and actions: leaves, their widths, which kind of network fits."""
 
 from __future__ import annotations
 

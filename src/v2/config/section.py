@@ -6,14 +6,30 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from ...core.errors import ConfigError
 from ...core.text.near_names import near_names
 from ...core.trust import Slot
-from .not_provided import NotProvided
 from .rules import SETTINGS, Rule
 from .search_space import is_open
+
+
+class _NotProvided:
+    """Stands for no value, where None is one."""
+
+    def __repr__(self) -> str:
+        return "NotProvided"
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __reduce__(self) -> str:
+        return "NotProvided"
+
+
+NotProvided: Final[Any] = _NotProvided()
+
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -12,8 +12,7 @@ from . import acting_sections as acting
 from . import learning_sections as learning
 from . import running_sections as running
 from . import sections
-from .not_provided import NotProvided
-from .section import Section, UnknownSettingError, takes
+from .section import NotProvided, Section, UnknownSettingError, takes
 from .store import SettingsStore
 
 if TYPE_CHECKING:

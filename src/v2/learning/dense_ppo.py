@@ -22,8 +22,7 @@ from ...core.nets.numpy_columns import numpy_serves
 from ..distributions.torch_continuous import TorchDiagGaussian
 from ..distributions.torch_discrete import TorchCategorical
 from ..modules.encoders import TorchActorCriticEncoder, TorchMLPEncoder
-from ..modules.heads import TorchFreeLogStdMLPHead, TorchMLPHead
-from ..modules.layers import TorchMLP
+from ..modules.layers import TorchFreeLogStdMLPHead, TorchMLP, TorchMLPHead
 from ..modules.ppo import DefaultPPOTorchRLModule
 from .dense_layers import DenseLayers, is_plain, is_unwatched
 from .losses import PPOTerms

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from ...core import nest
 from ...core.columns import Columns
 from ...core.errors import ConfigError, PieceError
-from .heads import mlp_from
-from .layers import TorchCNN, get_activation_fn, initialized
+from .layers import TorchCNN, get_activation_fn, initialized, mlp_from
 from .network_configs import (
     ActorCriticEncoderConfig,
     CNNEncoderConfig,

@@ -104,7 +104,7 @@ class MLPHeadConfig(_MLPConfig):
     def build(self, framework: str = "torch") -> TorchModel:
         """Make the head."""
         with _torch(framework):
-            from .heads import TorchMLPHead
+            from .layers import TorchMLPHead
         return TorchMLPHead(self)
 
 
@@ -115,7 +115,7 @@ class FreeLogStdMLPHeadConfig(_MLPConfig):
     def build(self, framework: str = "torch") -> TorchModel:
         """Make the head."""
         with _torch(framework):
-            from .heads import TorchFreeLogStdMLPHead
+            from .layers import TorchFreeLogStdMLPHead
         if self.output_dims[0] % 2:
             raise ConfigError(
                 "a head with free log-deviations has means and deviations",

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from rlconnect.core.errors import ConfigError
-from rlconnect.legacy.heads.noisy import NoisyLayer, set_noise
+from rlconnect.legacy.heads.dqn_model import NoisyLayer, set_noise
 
 
 def test_the_mean_layer_is_a_dense_layer():
