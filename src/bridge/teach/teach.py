@@ -26,6 +26,7 @@ from ..triple import V2Triple
 from .agreement import agreement
 from .labels import teacher_of
 from .recorded_env import RecordedEnv, over_and_over
+from .settling import Settling
 from .student import Student, agent_spaces, maker, random_play, student_of, taught_config
 from .taught import Lesson, Taught, is_enough, save_student
 
@@ -64,7 +65,8 @@ def teach(
     Args:
         student: A config of the new stack that says the network (of several agents, those of its
             policies), a policy that was grafted or migrated, or its folder. Its observations may
-            pass other pieces than the teacher's.
+            pass other pieces than the teacher's; a new `MeanStdFilter` counts for 2,000 steps (an
+            eighth of `steps`, if that is less), which are not learnt from later, and then rests.
         teacher: Any policy for this environment: adapted, migrated, of either stack. One teaches
             all of several students; several teach those of their names.
         env: The environment: an id or a function that makes one; the config's if None.
@@ -143,6 +145,7 @@ def teach(
     config = taught_config(config, learning, voice, num_envs, lr, steps, values, seed)
     kind = SingleAgentEnvRunner if mapping is None else MultiAgentEnvRunner
     runner = kind(config=config)
+    settling = Settling(runner._env_to_module.connectors, steps)
     try:
         learner = config.build_learner(spaces=runner.get_spaces())
         if weights is not None:
@@ -151,6 +154,8 @@ def teach(
         lessons: list[Lesson] = []
         played = 0
         while played < steps:
+            if settling.is_over_at(played):
+                memory.forget()
             runner.set_weights(learner.module.get_state())
             lived = runner.sample(num_timesteps=round_steps, explore=True)
             played += sum(map(len, lived))
@@ -179,6 +184,7 @@ def teach(
             if len(lessons) > 1 and is_enough(lessons, until):
                 break
     finally:
+        settling.end()
         runner.stop()
     mine = play(_actor(taught, mapping), playing(), episodes=episodes, seed=seed, explore=False)
     forgets = any(
@@ -241,18 +247,23 @@ class _Memory:
     def __init__(self, capacity: int, rng: np.random.Generator) -> None:
         self._capacity, self._rng = capacity, rng
         self._episodes: list[Any] = []
-        self._gone = 0
+        self._seen = self._steps = 0
 
     def add(self, episodes: Sequence[Any]) -> None:
         """Keep episodes; the oldest go."""
         for episode in episodes:
             if len(episode):
                 # Stretches of an episode stand by themselves.
-                episode.id_ = f"{episode.id_}-{len(self._episodes) + self._gone}"
+                episode.id_ = f"{episode.id_}-{self._seen}"
                 self._episodes.append(episode.to_numpy())
-        while sum(map(len, self._episodes)) > self._capacity and len(self._episodes) > 1:
-            del self._episodes[0]
-            self._gone += 1
+                self._seen += 1
+                self._steps += len(episode)
+        while self._steps > self._capacity and len(self._episodes) > 1:
+            self._steps -= len(self._episodes.pop(0))
+
+    def forget(self) -> None:
+        """Keep nothing of what there was."""
+        self._episodes, self._steps = [], 0
 
     def drawn(self, steps: int) -> list[Any]:
         """Different episodes, until they have so many steps."""

@@ -72,6 +72,25 @@ def test_the_student_sees_through_its_own_pieces():
     assert found.is_reached, str(found)
 
 
+def test_a_filter_counts_at_first_and_stands_still_for_the_lessons(tmp_path):
+    """What it makes of a state stays; a student that comes with counts keeps them."""
+    student = config().env_runners(env_to_module_connector=lambda *_: MeanStdFilter())
+
+    found = taught(student, steps=2_000, round_steps=200, until=1.0)
+
+    (piece,) = found.student.env_to_module["MeanStdFilter"]
+    assert 250 <= piece.num_counted < 500  # an eighth, in whole rounds, and resets
+    assert piece.update_stats
+    counted = piece.num_counted
+
+    found.save(tmp_path / "student")
+    again = taught(tmp_path / "student", steps=400, round_steps=200, until=1.0, env=Sign)
+
+    assert again.lessons[0].agreement > 0.7
+    (piece,) = again.student.env_to_module["MeanStdFilter"]
+    assert piece.num_counted == counted
+
+
 def test_it_is_saved_taught_on_and_plays(tmp_path):
     """The folder loads, plays as the student did, and is a student again."""
     found = taught(config(), steps=2_000, until=1.0)

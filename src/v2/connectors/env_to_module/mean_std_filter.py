@@ -159,6 +159,11 @@ class MeanStdFilter(ConnectorV2):
         return NOTHING if part is None else Contribution(obs=(part,))
 
     @property
+    def num_counted(self) -> int:
+        """How many observations it has counted, those of all agents together."""
+        return sum(stats[0].num_pushes for stats in self._stats.values() if stats)
+
+    @property
     def variance_rule(self) -> VarianceRule:
         """What it takes for a variance."""
         if self.lone_variance == "zero" and self.is_narrow:
