@@ -238,6 +238,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("next_life.jsonl"))
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=20, help="0 to 2 and 11 chose settings")
     parser.add_argument("--task", action="append", choices=TASKS, help="only these; all if none")
     parser.add_argument("--arm", action="append", choices=ARMS, help="only these; all if none")
     parser.add_argument("--pictures", type=Path, help="a folder for curves")
@@ -246,7 +247,7 @@ def main() -> None:
     torch.set_num_threads(1)
     runs = kept(args.out)
     if not args.report:
-        for seed in range(args.seeds):
+        for seed in range(args.first_seed, args.first_seed + args.seeds):
             for name in args.task or TASKS:
                 for arm in [a for a in TASKS[name].arms if not args.arm or a in args.arm]:
                     if not any(
