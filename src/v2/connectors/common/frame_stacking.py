@@ -115,7 +115,7 @@ class FrameStacking(ConnectorV2):
             stacks = _stacks([frames[-self.num_frames :] for frames in lists], self.num_frames)
             if stacks is not None:
                 return stacks
-        return [np.concatenate(self._seen(episode), axis=-1) for episode in episodes]
+        return [np.concatenate(self._seen(episode), -1) for episode in episodes]
 
     def _seen(self, episode: Any) -> list[Array]:
         """The last frames of an episode, with zeros for those before it."""

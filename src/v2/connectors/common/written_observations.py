@@ -91,7 +91,7 @@ class LastObservations:
         if space is None:
             return
         for episode in self._episodes:
-            if episode.observation_space is not space or episode.observations.space is not space:
+            if episode.spaces[0] is not space or episode.observations.space is not space:
                 episode.observation_space = space
 
 
