@@ -132,6 +132,8 @@ def _from_other(leaf: Any) -> Array:
 def stack_arrays(arrays: list[Array]) -> Array:
     """Arrays of one shape on a new first axis, in their own dtype."""
     shape = arrays[0].shape
+    if arrays[-1] is arrays[0] and len({*map(id, arrays)}) == 1:  # The same state for beginners.
+        return np.repeat(arrays[0][None], len(arrays), axis=0)
     try:
         if shape:
             # One concatenation and a view: numpy's own stack handles every item apart. It sees to

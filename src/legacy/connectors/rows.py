@@ -7,7 +7,7 @@ for connectors that want them, and at the end.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -274,6 +274,6 @@ def _joined(data: Sequence[Any]) -> dict[str, Any] | None:
     if not names or set(map(len, data)) != {len(names)}:
         return None
     try:
-        return {name: [each[name] for each in data] for name in names}
+        return {name: [*map(itemgetter(name), data)] for name in names}
     except KeyError:
         return None

@@ -101,7 +101,7 @@ class StateBufferConnector(ColumnsAgentConnector):
         if first is not None and first[1] == 0 and _are_rows_of(first[0], answers):
             rows.update(first[0])
             return
-        if any([None in slot for slot in rows.slots]):
+        if any([env_id is None or agent_id is None for env_id, agent_id in rows.slots]):
             for slot in rows.slots:
                 _check_ids(*slot)
         start = self._first_columns()

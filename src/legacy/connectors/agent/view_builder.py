@@ -217,7 +217,10 @@ class ViewBuilder:
         values: Any = [None] * count if column is None else column
         if type(values) is not list:
             values = rows.entries(view.column)
-        odd = view.column == "actions" or any([each is None or each is ABSENT for each in values])
+        is_odd = {*map(type, values)} != {np.ndarray} and (
+            any([each is None or each is ABSENT for each in values])
+        )
+        odd = view.column == "actions" or is_odd
         if first or odd:
             initial = nest.taken(view.initial, 0)
             values = [
