@@ -64,6 +64,8 @@ def _statement(source, shown, node):
     own = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
     own |= {each.name for each in ast.walk(node) if isinstance(each, ast.ExceptHandler)}
     names = [e for e in ast.walk(node) if isinstance(e, ast.Name)]
+    loops = [each.target for each in ast.walk(node) if isinstance(each, ast.comprehension)]
+    own |= {e.id for target in loops for e in ast.walk(target) if isinstance(e, ast.Name)}
     if isinstance(node, DEFINED):
         own |= {each.id for each in names if isinstance(each.ctx, ast.Store)}
     names = [each for each in names if each.id not in own]
