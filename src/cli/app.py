@@ -143,6 +143,7 @@ def inspect(
     from ..core.vault import open_checkpoint
     from ..core.vault.audit.files import with_audit
     from ..core.vault.description import describe_checkpoint
+    from ..core.vault.opening import of_newest
 
     if write_model is not None or data is not None:
         from .network_file import show_network
@@ -150,7 +151,7 @@ def inspect(
         only = None if chosen.ids is None else chosen.ids[0]
         raise typer.Exit(show_network(path, write_model, policy=only, data=data, as_json=as_json))
 
-    checkpoint = with_audit(open_checkpoint(path))
+    checkpoint = with_audit(of_newest(path, open_checkpoint))
     description = describe_checkpoint(checkpoint, policies=chosen.ids)
     if report is not None:
         from ..core.vault.own.atomic import replaced_file

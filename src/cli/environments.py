@@ -123,10 +123,11 @@ def settings_in(texts: Iterable[str], option: str) -> dict[str, Any]:
 def own_environment(path: str) -> str | None:
     """The environment that a checkpoint names, if gymnasium or an imported module has it."""
     from ..core.vault import open_checkpoint
+    from ..core.vault.opening import of_newest
     from ..v2.envs.registry import env_of_file
 
     try:
-        named = open_checkpoint(path).environment
+        named = of_newest(path, open_checkpoint).environment
     except CheckpointError:
         return None
     return env_of_file(named) if named else None
@@ -135,10 +136,11 @@ def own_environment(path: str) -> str | None:
 def _own_settings(path: str, name: str = "") -> dict[str, Any]:
     """A checkpoint's own settings for its environment, as far as they are plain."""
     from ..core.vault import open_checkpoint
+    from ..core.vault.opening import of_newest
     from ..v2.envs.registry import check_env_config, env_of_file
 
     try:
-        checkpoint = open_checkpoint(path)
+        checkpoint = of_newest(path, open_checkpoint)
     except CheckpointError:
         return {}
     if name and (not checkpoint.environment or env_of_file(checkpoint.environment) != name):

@@ -39,6 +39,7 @@ def show_network(
 
     from ..core.text.visible import visible
     from ..core.vault import open_checkpoint
+    from ..core.vault.opening import of_newest
     from ..core.vault.proposed_networks import (
         layers_in_order_of_the_file,
         needs_network,
@@ -47,7 +48,7 @@ def show_network(
     )
     from ..core.vault.recorded_outputs import read_records
 
-    checkpoint = open_checkpoint(path)
+    checkpoint = of_newest(path, open_checkpoint)
     acting = {name: each for name, each in checkpoint.acting.items() if each.weights}
     if policy is not None and policy not in acting:
         raise UnknownNameError(

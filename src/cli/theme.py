@@ -60,20 +60,23 @@ def errors_console() -> Console:
 
 @contextmanager
 def one_line_warnings() -> Iterator[None]:
-    """Show warnings of ours as a line without the place in our sources; others as always."""
+    """Show warnings of ours once, as a line without the place in our sources; others as always."""
     from ..core.errors import RlconnectError
     from ..core.text.visible import visible
 
     with warnings.catch_warnings():
         before = warnings.showwarning
+        shown: set[str] = set()
 
         def show(message: Any, *args: Any, **kwargs: Any) -> None:
             text = message.summary if isinstance(message, RlconnectError) else str(message)
             if type(message).__module__.partition(".")[0] != _OURS:
                 before(message, *args, **kwargs)
                 return
-            line = Text.assemble(("warning:", "warn"), f" {visible(text, 2000)}")
-            errors_console().print(line, soft_wrap=True)
+            if text not in shown:
+                line = Text.assemble(("warning:", "warn"), f" {visible(text, 2000)}")
+                errors_console().print(line, soft_wrap=True)
+            shown.add(text)
 
         warnings.showwarning = show
         yield

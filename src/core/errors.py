@@ -189,6 +189,10 @@ class UnsafeContentWarning(UnsafeCheckpointError, UserWarning):
     """
 
 
+class ChosenCheckpointWarning(UserWarning):
+    """A folder of a trial stands for the newest checkpoint in it."""
+
+
 class LimitExceededError(CheckpointError):
     """Reading would take more memory, depth or work than allowed."""
 

@@ -139,8 +139,9 @@ def bad_paths(folder):
     empty.mkdir()
     (folder / "model.onnx").write_text("x", encoding="utf-8")
     whole = copy_of(PENDULUM, folder)
-    trial = folder / "experiment" / "trial"
-    copy_of(PENDULUM, trial).rename(trial / "checkpoint_000001")
+    for trial in ("trial", "other_trial"):
+        at = folder / "experiment" / trial
+        copy_of(PENDULUM, at).rename(at / "checkpoint_000001")
     gone = copy_of(PENDULUM, folder / "gone")
     remove(gone, "policies", "algorithm_state.pkl")
     broken = write_policy(folder / "broken")
@@ -155,7 +156,6 @@ def bad_paths(folder):
         empty: "empty folder",
         folder / "model.onnx": "is a file",
         whole / "algorithm_state.pkl": "is a file",
-        folder / "experiment": "checkpoint_000001",
         gone: "algorithm_state.pkl",
         broken: "policy_state.pkl",
         odd: "policy_state.pkl",
@@ -403,7 +403,21 @@ def test_inspect_loads_no_torch():
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
-@pytest.mark.filterwarnings("always::rlconnect.bridge.loading.natives.ChosenCheckpointWarning")
+@pytest.mark.filterwarnings("always::rlconnect.core.errors.ChosenCheckpointWarning")
+@pytest.mark.parametrize("words", [["inspect"], ["convert", "--out", "copy"]])
+def test_a_trial_stands_for_its_newest_checkpoint(words, tmp_path, monkeypatch, capsys):
+    """For commands that only read as for `load`; the choice is told, once."""
+    monkeypatch.chdir(tmp_path)
+    for number in (2, 10):
+        copy_of(PENDULUM, tmp_path / "trial").rename(tmp_path / f"trial/checkpoint_{number:06}")
+
+    assert main([words[0], "trial", *words[1:]]) == 0
+
+    said = capsys.readouterr()
+    assert said.err.count("loading the newest below it, checkpoint_000010") == 1
+
+
+@pytest.mark.filterwarnings("always::rlconnect.core.errors.ChosenCheckpointWarning")
 def test_warnings_of_ours_are_one_line(capsys):
     """What a command chose is told without the place in our sources."""
     trial = Path(__file__).parents[1] / "golden" / "checkpoints" / "2.60.0-ppo_cartpole_meanstd"

@@ -109,8 +109,9 @@ def test_every_command_is_in_the_tour(capsys):
 def mistakes(folder):
     """Command lines that fail, one for each kind of hint."""
     trial = folder / "a trial"
-    copy_of(PENDULUM, trial).rename(trial / "checkpoint_000001")
-    copy_of(PENDULUM, trial / "below").rename(trial / "checkpoint_000002")
+    for number in "12":
+        below = trial / f"run {number}"
+        copy_of(PENDULUM, below).rename(below / "checkpoint_000001")
     whole = copy_of(PENDULUM, folder / "whole")
     (folder / "empty").mkdir()
     odd = write_policy(folder / "odd")

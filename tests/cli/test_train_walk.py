@@ -16,7 +16,7 @@ QUICK = "--set num_epochs=1 --set minibatch_size=100"
 
 
 @pytest.mark.torch
-@pytest.mark.filterwarnings("ignore::rlconnect.bridge.loading.natives.ChosenCheckpointWarning")
+@pytest.mark.filterwarnings("ignore::rlconnect.core.errors.ChosenCheckpointWarning")
 def test_the_walk(tmp_path, monkeypatch, capsys):
     """From nothing to a policy that goes on learning; smaller than a reader has it."""
     monkeypatch.chdir(tmp_path)

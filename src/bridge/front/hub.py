@@ -16,7 +16,7 @@ from ...core.importing.torch_needed import extra_needed
 from ...core.text.visible import visible
 from ...core.vault.convert import Conversion, convert
 from ...core.vault.description import describe_checkpoint
-from ...core.vault.opening import open_checkpoint
+from ...core.vault.opening import of_newest, open_checkpoint
 from ...core.version import __version__
 
 _REPO: Final = re.compile(r"(?:hf://)?([\w.-]+/[\w.-]+)/?")
@@ -75,11 +75,12 @@ def push(
         raise ConfigError(f"repository {repo!r}", expected="hf://USER/NAME")
     name = found[1]
     wanted = None if policies is None else [*policies]
-    facts = describe_checkpoint(open_checkpoint(path), policies=wanted)
+    checkpoint = of_newest(path, open_checkpoint)
+    facts = describe_checkpoint(checkpoint, policies=wanted)
     card = model_card(facts, name, measured)
     with tempfile.TemporaryDirectory(prefix="rlconnect-") as place:
         folder = Path(place, "copy")
-        copy = convert(path, folder, policies=wanted)
+        copy = convert(checkpoint.path, folder, policies=wanted)
         (folder / "README.md").write_text(card, encoding="utf-8")
         page = "" if dry_run else _sent(folder, name, private, message or _message(copy))
     return Pushed(f"hf://{name}", page, card, copy)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,8 +19,8 @@ from ...core.vault.chosen import chosen
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.file_names import MIGRATION_FILE
 from ...core.vault.files.places import named, on_disk
-from ...core.vault.layout import newest_below
 from ...core.vault.one_save import of_one_save
+from ...core.vault.opening import of_newest
 from ...core.vault.players import saved_players
 from ...legacy.connectors.adapted import acted_space, seen_space
 from ...legacy.policy.policy import Policy
@@ -38,10 +37,6 @@ Native: TypeAlias = Any
 
 _PIECES: Final = ("ray.rllib.connectors.", "rlconnect.v2.")
 """Where classes of pieces are from, as files name them."""
-
-
-class ChosenCheckpointWarning(UserWarning):
-    """A folder of a trial stands for the newest checkpoint in it."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +119,9 @@ def natives_in(
         if program_in(place) is not None:
             natives = _program(place, ids)
         else:
-            natives = _at_or_below(place, ids, policy_mapping_fn, options)
+            natives = of_newest(
+                place, lambda folder: _in_folder(folder, ids, policy_mapping_fn, options)
+            )
     return replace(natives, path=named(path))
 
 
@@ -183,24 +180,6 @@ def source_of(player: Any) -> Native:
     """What a player is made of, as it is now."""
     native: Any = getattr(player, "triple", getattr(player, "policy", None))
     return replace(native, timestep=player.timestep) if isinstance(native, V2Triple) else native
-
-
-def _at_or_below(
-    path: Path, ids: Sequence[str] | None, mapping: PolicyMapping, options: Mapping[str, Any]
-) -> Natives:
-    """What acts in a checkpoint; in a trial's newest one, which is told."""
-    try:
-        return _in_folder(path, ids, mapping, options)
-    except NotACheckpointError:
-        newest = newest_below(path, DEFAULT_LIMITS) if path.is_dir() else None
-        if newest is None:
-            raise
-    warnings.warn(
-        f"{path} is no checkpoint: loading the newest below it, {newest.relative_to(path)}",
-        ChosenCheckpointWarning,
-        stacklevel=5,
-    )
-    return _in_folder(newest, ids, mapping, options)
 
 
 @of_one_save

@@ -41,7 +41,7 @@ from .files.archives import write_zip
 from .files.places import named, on_disk
 from .files.reading import part_of, read_bytes
 from .layout import locate
-from .opening import open_checkpoint
+from .opening import of_newest, open_checkpoint
 from .own.atomic import make_parents, replaced_file, replaced_folder
 from .own.document import encode
 from .own.own_format import read_folder
@@ -113,7 +113,7 @@ def _convert(source: Path, target: Path, policies: Iterable[str] | None) -> Conv
         if (source / ACTOR_FILE).is_file():
             result = _write_players(source, folder, policies)
         else:
-            result = _write(source, folder, policies)
+            result = of_newest(source, lambda found: _write(found, folder, policies))
         size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     return replace(result, source=str(source), out=str(target), size=size)
 

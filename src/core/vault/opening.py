@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import os
 import shlex
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from ..errors import CheckpointError, CorruptCheckpointError, MissingPartError
+from ..errors import (
+    CheckpointError,
+    ChosenCheckpointWarning,
+    CorruptCheckpointError,
+    MissingPartError,
+    NotACheckpointError,
+)
 from .audit.warning import unsafe_line
 from .decode.load_limits import DEFAULT_LIMITS, Limits, one_load
 from .decoding import Decoding
@@ -23,11 +31,13 @@ from .file_names import (
     VERSION_KEY,
 )
 from .files.places import is_elsewhere, named, on_disk
-from .layout import Node, locate
+from .layout import Node, locate, newest_below
 from .one_save import read_as_one, was_checked
 from .records.records import Checkpoint
 from .records.weights import WeightTable
 from .save_manifest import KEY, check_save
+
+_Read = TypeVar("_Read")
 
 # Readers of other kinds of checkpoints are imported where one is met: a fresh process acts sooner.
 
@@ -55,6 +65,28 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
                 return replace(_in_memory(_open(local, limits)), path=named(path))
         root = Path(os.path.abspath(path))
         return read_as_one(root, lambda kept: _open(root, limits), check=None)
+
+
+def of_newest(path: str | os.PathLike[str], read: Callable[[Any], _Read]) -> _Read:
+    """What `read` gives of a checkpoint; of a trial's folder, that of its newest one.
+
+    Warns:
+        ChosenCheckpointWarning: The folder is no checkpoint itself.
+    """
+    try:
+        return read(path)
+    except NotACheckpointError:
+        folder = Path(path)
+        newest = newest_below(folder, DEFAULT_LIMITS) if folder.is_dir() else None
+        if newest is None:
+            raise
+    warnings.warn(
+        f"{folder.absolute()} is no checkpoint: loading the newest below it, "
+        f"{newest.relative_to(folder)}",
+        ChosenCheckpointWarning,
+        stacklevel=6,
+    )
+    return read(newest)
 
 
 def _in_memory(checkpoint: Checkpoint) -> Checkpoint:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import rlconnect
 from rlconnect.bridge import Actor, load_triple
-from rlconnect.bridge.loading.natives import ChosenCheckpointWarning
 from rlconnect.bridge.triple import V2Triple
 from rlconnect.core import adapters
 from rlconnect.core.errors import (
+    ChosenCheckpointWarning,
     ConfigError,
     NotACheckpointError,
     PieceError,
