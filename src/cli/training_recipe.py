@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import CheckpointNotFoundError, ConfigError
-from ..core.text.near_names import near_names
+from ..core.text.near_names import did_you_mean
 from .environments import Environment, registered_env
 
 if TYPE_CHECKING:
@@ -54,11 +54,10 @@ class Recipe:
                 raise ConfigError(f"[{name}]", expected="a table", found=repr(self.data[name]))
         unknown = sorted(set(self.run) - set(_RUN_KEYS))
         if unknown:
-            near = near_names(unknown[0], _RUN_KEYS)
             raise ConfigError(
                 f"[run] has no setting {unknown[0]!r}",
                 expected=", ".join(_RUN_KEYS),
-                hint=f"did you mean {near[0]!r}?" if near else "",
+                hint=did_you_mean(unknown[0], _RUN_KEYS),
             )
 
     @classmethod

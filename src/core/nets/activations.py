@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConfigError
-from ..text.near_names import near_names
+from ..text.near_names import did_you_mean
 
 Float32 = NDArray[np.float32]
 Activation = Callable[[Float32], Any]
@@ -194,10 +194,9 @@ def activation_name(name: Any) -> str:
     bare = _OTHER_NAMES.get(bare, bare)
     if bare in ACTIVATIONS:
         return bare
-    near = near_names(bare, ACTIVATIONS)
     raise ConfigError(
         "unknown activation",
         expected=f"one of {', '.join(ACTIVATIONS)}",
         found=repr(name)[:80],
-        hint=f"did you mean {near[0]!r}?" if near else "",
+        hint=did_you_mean(bare, ACTIVATIONS),
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ConfigError, SpaceError, WeightsError
 from ..limits.asking import BYTES_BESIDE_WEIGHTS, TIMES_THE_WEIGHTS
-from ..text.near_names import near_names
+from ..text.near_names import did_you_mean
 from .description import Layer, Network, is_input, sources
 from .layer_shapes import LAYER_SHAPES, Shape, misfit
 
@@ -172,12 +172,11 @@ class _Binder:
         if not is_input(name):
             return self.known[name]
         if name not in self.inputs:
-            near = near_names(name, self.inputs)
             raise SpaceError(
                 f"layer {layer.name!r} of the network reads what is not observed",
                 expected=f"one of {', '.join(list(self.inputs)[:20])}",
                 found=repr(name)[:200],
-                hint=f"did you mean {near[0]!r}?" if near else "",
+                hint=did_you_mean(name, self.inputs),
                 layer=layer.name,
             )
         return self.inputs[name]

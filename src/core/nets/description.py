@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ..errors import ConfigError
 from ..limits.asking import BOUNDS
-from ..text.near_names import near_names
+from ..text.near_names import did_you_mean, near_names
 from .activations import activation_name
 from .kinds import INPUTS, KINDS, OUTPUTS
 
@@ -179,12 +179,13 @@ def _layer(index: int, data: Any, before: Sequence[Layer]) -> Layer:
     earlier = {each.name for each in before}
     for source in sources(layer):
         if source not in earlier and not is_input(source):
-            near = near_names(source, [*earlier, *INPUTS])
             raise ConfigError(
                 f"{where} ({name!r}) reads what no layer before it gives",
                 expected=f"one of {', '.join([*INPUTS, *earlier][:20])}",
                 found=repr(source)[:200],
-                hint=f"did you mean {near[0]!r}?" if near else "layers stand in the order of use.",
+                hint=did_you_mean(
+                    source, [*earlier, *INPUTS], otherwise="layers stand in the order of use."
+                ),
             )
     return layer
 
@@ -250,12 +251,11 @@ def _outputs(outputs: Any, layer_names: set[str]) -> dict[str, str]:
     _check_keys("the outputs of a network", outputs, OUTPUTS)
     for what, name in outputs.items():
         if not isinstance(name, str) or name not in layer_names:
-            near = near_names(str(name), layer_names)
             raise ConfigError(
                 f"the output {what!r} of the network",
                 expected=f"one of its layers: {', '.join(sorted(layer_names)[:20])}",
                 found=repr(name)[:200],
-                hint=f"did you mean {near[0]!r}?" if near else "",
+                hint=did_you_mean(str(name), layer_names),
             )
     if ("logits" in outputs) == ("q" in outputs):
         raise ConfigError(
@@ -300,12 +300,11 @@ def _checked(where: str, name: str, check: Any, value: Any, expected: str = "") 
 def _check_keys(where: str, mapping: Mapping[Any, Any], allowed: Sequence[str]) -> None:
     for key in mapping:
         if key not in allowed:
-            near = near_names(str(key), allowed)
             raise ConfigError(
                 f"{where} has an unknown setting",
                 expected=f"some of {', '.join(allowed)}",
                 found=repr(key)[:80],
-                hint=f"did you mean {near[0]!r}?" if near else "",
+                hint=did_you_mean(str(key), allowed),
             )
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ..data.toml import parse_toml, toml_value
 from ..errors import ConfigError
-from ..text.near_names import near_names
+from ..text.near_names import did_you_mean
 from .description import Network, network_of
 
 _MOST_BYTES: Final = 1 << 20
@@ -50,11 +50,10 @@ def networks_of(source: Any, ids: Any) -> dict[str, Network]:
         )
     for name in by_name:
         if name not in names:
-            near = near_names(str(name), names)
             raise ConfigError(
                 f"a network is described for {name!r}, which is not there",
                 expected=f"some of {', '.join(map(repr, names))}",
-                hint=f"did you mean {near[0]!r}?" if near else "",
+                hint=did_you_mean(str(name), names),
             )
     return {name: network_of(each) for name, each in by_name.items()}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from ..errors import WeightsError
-from ..text.near_names import near_names
+from ..text.near_names import did_you_mean
 from .description import Layer
 from .weight_names import weights_of
 
@@ -238,12 +238,11 @@ def _embedding(all_shapes: Known, layer: Layer, inputs: Sequence[Shape]) -> Boun
 
 def _parameter(all_shapes: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
     if layer.value not in all_shapes:
-        near = near_names(layer.value, all_shapes)
         raise WeightsError(
             f"layer {layer.name!r} of the network has no such weight",
             expected=repr(layer.value),
             found=", ".join(list(all_shapes)[:12]),
-            hint=f"did you mean {near[0]!r}?" if near else "",
+            hint=did_you_mean(layer.value, all_shapes),
             layer=layer.name,
         )
     shape = all_shapes[layer.value]

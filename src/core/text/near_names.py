@@ -22,3 +22,14 @@ def near_names(word: str, known: Iterable[str], n: int = 1, cutoff: float = 0.6)
         []
     """
     return difflib.get_close_matches(word, known, n, cutoff) if len(word) <= LONGEST_NAME else []
+
+
+def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "") -> str:
+    """The hint of an error about a word that is unknown: the nearest that is, or something else.
+
+    Example:
+        >>> did_you_mean("KepFeatures", ["KeepFeatures", "DropFeatures"])
+        "did you mean 'KeepFeatures'?"
+    """
+    near = near_names(word, known)
+    return f"did you mean {near[0]!r}?" if near else otherwise

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.errors import PipelineError
 from ...core.runtime.sessions import MAX_SESSIONS, Sessions
 from ...core.runtime.sharing import Turn
-from ...core.text.near_names import near_names
+from ...core.text.near_names import did_you_mean
 from ...core.text.visible import visible_lines
 from .connector import ActionConnector, AgentConnector, Connector, works_on_all
 from .context import ConnectorContext
@@ -215,12 +215,11 @@ class ConnectorPipeline(Connector):
         names = [type(each).__name__ for each in self.connectors]
         if asked_name in names:
             return names.index(asked_name)
-        near = near_names(asked_name, names, n=1)
         raise PipelineError(
             f"{type(self).__name__} holds no connector {asked_name!r}",
             expected="one of " + ", ".join(names) if names else "a connector to aim at",
             found=repr(asked_name),
-            hint=f"did you mean {near[0]!r}?" if near else "print the pipeline to see its order.",
+            hint=did_you_mean(asked_name, names, otherwise="print the pipeline to see its order."),
             name=asked_name,
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 from gymnasium.spaces import Dict, Space, Tuple
 
 from ...core.errors import ConfigError
-from ...core.text.near_names import near_names
+from ...core.text.near_names import did_you_mean
 from ..distributions.registered import CUSTOM_MODELS
 from .attention import AttentionWrapper
 from .base import TorchModelV2
@@ -118,10 +118,9 @@ def _custom(model: Any, supplied: Mapping[str, ModelFactory]) -> ModelFactory:
             return supplied[key]
     if isinstance(model, type) and issubclass(model, TorchModelV2):
         return model
-    near = near_names(label, supplied, n=1)
     raise ConfigError(
         f"the model {label!r} is the author's own class, which a checkpoint does not hold.",
-        hint=f"did you mean {near[0]!r}?" if near else f'pass custom_models={{"{label}": cls}}.',
+        hint=did_you_mean(label, supplied, otherwise=f'pass custom_models={{"{label}": cls}}.'),
         model=label,
         supplied=sorted(supplied),
     )

@@ -9,7 +9,7 @@ from typing import Any, Final
 from typing_extensions import Self
 
 from ...core.errors import ConfigError
-from ...core.text.near_names import near_names
+from ...core.text.near_names import did_you_mean
 from ..models.defaults import MODEL_DEFAULTS
 
 SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -220,9 +220,6 @@ _LATER_NAMES: Final = {
 
 
 def _unknown(name: str, known: Mapping[str, Any], where: str) -> ConfigError:
-    near = near_names(name, known, n=1)
     owner = next((method for method, names in SETTINGS.items() if name in names), None)
-    hint = f"did you mean {near[0]!r}?" if near else ""
-    if owner is not None:
-        hint = f"it is a setting of {owner}()."
+    hint = did_you_mean(name, known) if owner is None else f"it is a setting of {owner}()."
     return ConfigError(f"{where} has no setting {name!r}.", hint=hint, name=name)

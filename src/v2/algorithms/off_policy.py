@@ -19,7 +19,7 @@ from typing_extensions import Self, override
 from ...core.columns import ALL_MODULES
 from ...core.data.damage import at
 from ...core.errors import ConfigError
-from ...core.text.near_names import near_names
+from ...core.text.near_names import did_you_mean
 from ..config.algorithm_config import AlgorithmConfig
 from ..config.rules import AT_LEAST_0, AT_LEAST_1, FLAG, POSITIVE, SETTINGS, SHARE, Rule
 from ..config.section import Setting
@@ -174,13 +174,12 @@ def buffer_class(settings: Mapping[str, Any]) -> Any:
         return kind
     found = BUFFERS.get(str(kind))
     if found is None:
-        near = near_names(str(kind), BUFFERS, n=1)
         raise ConfigError(
             "config.training(replay_buffer_config=...) asks for a buffer that does not hold "
             "episodes of the new stack",
             expected=f"type: one of {', '.join(BUFFERS)}, or a class",
             found=repr(kind),
-            hint=f"did you mean {near[0]!r}?" if near else "",
+            hint=did_you_mean(str(kind), BUFFERS),
         )
     return found
 

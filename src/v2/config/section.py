@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from ...core.errors import ConfigError
-from ...core.text.near_names import near_names
+from ...core.text.near_names import did_you_mean
 from ...core.trust import Slot
 from .rules import SETTINGS, Rule
 from .search_space import is_open
@@ -49,10 +49,8 @@ class UnknownSettingError(ConfigError, AttributeError, KeyError):
         """What may have been meant."""
         name, known = self.asked
         if name and not self._hint:
-            near = near_names(name, known, n=1)
-            self._hint = (
-                f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(sorted(known))}."
-            )
+            everything = f"it has: {', '.join(sorted(known))}."
+            self._hint = did_you_mean(name, known, otherwise=everything)
         return self._hint
 
     @hint.setter

@@ -24,7 +24,7 @@ import numpy as np
 
 from ...core.data.toml import parse_toml, toml_key, toml_value
 from ...core.errors import CheckpointNotFoundError, ConfigError, UnknownNameError
-from ...core.text.near_names import near_names
+from ...core.text.near_names import did_you_mean, near_names
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.files.reading import read_bytes
 from ..envs.registry import UnknownEnvError, check_env_config, env_of_file, known_envs
@@ -124,13 +124,12 @@ def _env_named(name: str) -> str:
     """
     found = env_of_file(name)
     if found is None:
-        near = near_names(name, known_envs())
         raise UnknownEnvError(
             f"no environment is called {name!r}",
             expected="a name given to register_env(), or a gymnasium id",
-            hint=f"did you mean {near[0]!r}?"
-            if near
-            else "register it first: register_env(name, creator).",
+            hint=did_you_mean(
+                name, known_envs(), otherwise="register it first: register_env(name, creator)."
+            ),
             name=name,
         )
     return found

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import gymnasium as gym
 
 from ...core.errors import ConfigError, UnsafeCheckpointError
-from ...core.text.near_names import near_names
+from ...core.text.near_names import did_you_mean
 from .context import EnvContext
 
 EnvCreator: TypeAlias = Callable[[EnvContext], Any]
@@ -158,11 +158,10 @@ def _by_gymnasium(name: str) -> EnvCreator:
         try:
             return gym.make(name, **context)
         except (gym.error.NameNotFound, gym.error.NamespaceNotFound) as error:
-            near = near_names(name, known_envs(), n=1)
             raise UnknownEnvError(
                 f"no environment is called {name!r}",
                 expected="a name given to register_env(), or a gymnasium id",
-                hint=f"did you mean {near[0]!r}?" if near else "register_env(name, creator).",
+                hint=did_you_mean(name, known_envs(), otherwise="register_env(name, creator)."),
                 name=name,
             ) from error
 

@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from ...core.data.json_data import as_json
 from ...core.errors import ConfigError, MissingExtraError
-from ...core.text.near_names import near_names
+from ...core.text.near_names import did_you_mean
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.files.reading import read_bytes
 from ...core.vault.own.atomic import replaced_file
@@ -118,11 +118,10 @@ def service_named(name: str) -> type[Logger]:
         ConfigError: There is none of that name.
     """
     if name not in SERVICES:
-        near = near_names(name, SERVICES)
         raise ConfigError(
             f"no logger named {name!r}",
             expected=" or ".join(SERVICES),
-            hint=f"did you mean {near[0]!r}?" if near else _HINT,
+            hint=did_you_mean(name, SERVICES, otherwise=_HINT),
         )
     return SERVICES[name]
 

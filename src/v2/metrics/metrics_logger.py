@@ -8,7 +8,7 @@ from typing import Any, Final
 from ...core.data.checked import flag, mapping, whole
 from ...core.data.damage import at
 from ...core.errors import ConfigError, DuplicateNameError, UnknownNameError
-from ...core.text.near_names import near_names
+from ...core.text.near_names import did_you_mean
 from .running import Ema, Item, LifetimeSum
 from .series import ItemSeries, Max, Mean, Min, Percentiles, Sum
 from .stat import Stat, Timer
@@ -314,12 +314,11 @@ class MetricsLogger:
         if stat is None:
             kind = kind_of(reduce, window, ema_coeff, clear_on_reduce)
             if kind not in self._kinds:
-                near = near_names(kind, self._kinds, n=1)
                 raise ConfigError(
                     f"log_value({key!r}, reduce=...)",
                     expected=f"one of {', '.join(self._kinds)}",
                     found=repr(reduce),
-                    hint=f"did you mean {near[0]!r}?" if near else "",
+                    hint=did_you_mean(kind, self._kinds),
                 )
             more: dict[str, Any] = {}
             if kind == "ema" and ema_coeff is not None:
@@ -354,10 +353,9 @@ class MetricsLogger:
     def _unknown(self, path: Sequence[str]) -> UnknownMetricError:
         name = "/".join(map(str, path))
         names = ["/".join(map(str, each)) for each in self._stats]
-        near = near_names(name, names, n=1)
         return UnknownMetricError(
             f"no metric named {name!r} among the {len(names)} logged",
-            hint=f"did you mean {near[0]!r}?" if near else "pass default= to peek().",
+            hint=did_you_mean(name, names, otherwise="pass default= to peek()."),
         )
 
 

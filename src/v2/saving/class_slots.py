@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...core.errors import UnknownNameError
-from ...core.text.near_names import near_names
+from ...core.text.near_names import did_you_mean
 from ...core.trust import Slot
 from .class_names import derived_from, own_classes, pairs_of
 
@@ -57,12 +57,14 @@ def algorithm_named(name: str) -> Any:
     """
     pairs = pairs_of(".algorithms", "Config")
     if name not in pairs:
-        near = near_names(str(name), pairs)
         raise UnknownNameError(
             f"no algorithm {name!r}",
             expected=", ".join(map(repr, pairs)),
-            hint=f"did you mean {near[0]!r}?"
-            if near
-            else "others can be loaded and run, not trained, without Ray: rlconnect.legacy.Policy.",
+            hint=did_you_mean(
+                str(name),
+                pairs,
+                otherwise="others can be loaded and run, not trained, without Ray: "
+                "rlconnect.legacy.Policy.",
+            ),
         )
     return ALGORITHM.table(f"rlconnect.v2.{name}")

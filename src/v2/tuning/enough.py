@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...core.errors import ConfigError
-from ...core.text.near_names import near_names
+from ...core.text.near_names import did_you_mean
 
 METRICS: Final = {
     "return": "env_runners/episode_return_mean",
@@ -64,11 +64,10 @@ def _metric(word: str) -> str:
         return METRICS[word]
     if "/" in word or word in METRICS.values():
         return word
-    near = near_names(word, METRICS)
     raise ConfigError(
         f"stop: {word!r}",
         expected=f"{', '.join(METRICS)}, or a metric's path such as env_runners/episode_len_mean",
-        hint=f"did you mean {near[0]!r}?" if near else "",
+        hint=did_you_mean(word, METRICS),
     )
 
 

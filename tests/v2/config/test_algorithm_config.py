@@ -47,7 +47,8 @@ def test_unknown_settings_name_the_nearest(method, given, words):
 def test_nobody_looks_for_a_name_that_nobody_reads(monkeypatch):
     """`getattr` with a default asks for no suggestion; the message has one, pickled or not."""
     asked = []
-    monkeypatch.setattr(section, "near_names", lambda *given, **_: asked.append(given) or ["lr"])
+    hint = "did you mean 'lr'?"
+    monkeypatch.setattr(section, "did_you_mean", lambda *given, **_: asked.append(given) or hint)
 
     assert getattr(PPOConfig(), "lrr", 3) == 3
     with pytest.raises(UnknownSettingError) as caught:
