@@ -31,12 +31,12 @@ class FittedCritic(FittedQ):
         self._scale = (1 / np.where(spread > _LEAST_SPREAD, spread, 1)).astype(np.float32)
 
     @override
-    def judged(self, seen: Array, actions: Array, choices: Array) -> tuple[Array, Array]:
-        here = self._of_actions(seen, actions)
-        each = self._of_actions(seen, choices[:, 0])
+    def judged(self, observations: Array, actions: Array, choices: Array) -> tuple[Array, Array]:
+        here = self._of_actions(observations, actions)
+        each = self._of_actions(observations, choices[:, 0])
         spread = _spread_of(here)
         self.reach = float(_leverages(each, spread).mean() / _leverages(here, spread).mean())
-        return here @ self._last, self._of_choices(seen, choices) @ self._last
+        return here @ self._last, self._of_choices(observations, choices) @ self._last
 
     @property
     def _last(self) -> Array:
@@ -48,13 +48,13 @@ class FittedCritic(FittedQ):
         return last_layer
 
     @override
-    def _chosen(self, model: Any, seen: Any, actions: Any) -> Any:
-        return self._values(model, self._scaled(seen, actions))[:, 0]
+    def _chosen(self, model: Any, observations: Any, actions: Any) -> Any:
+        return self._values(model, self._scaled(observations, actions))[:, 0]
 
     @override
-    def _expected(self, model: Any, seen: Any, choices: Any) -> Any:
+    def _expected(self, model: Any, observations: Any, choices: Any) -> Any:
         rows, draws = choices.shape[:2]
-        again = seen.reshape(rows, 1, -1).expand(-1, draws, -1).reshape(rows * draws, -1)
+        again = observations.reshape(rows, 1, -1).expand(-1, draws, -1).reshape(rows * draws, -1)
         values = self._values(model, self._scaled(again, choices.reshape(rows * draws, -1)))
         return values.reshape(rows, draws).mean(1)
 

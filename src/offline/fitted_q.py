@@ -172,38 +172,40 @@ class FittedQ:
             self._solve(steps, gamma)
         return losses
 
-    def judged(self, seen: Array, actions: Array, choices: Array) -> tuple[Array, Array]:
+    def judged(self, observations: Array, actions: Array, choices: Array) -> tuple[Array, Array]:
         """The values of actions, and of what the policy would do there, `(N,)` both."""
-        values = self.values(seen)
+        values = self.values(observations)
         return values[np.arange(len(actions)), actions], (values * choices).sum(-1)
 
-    def _chosen(self, model: Any, seen: Any, actions: Any) -> Any:
+    def _chosen(self, model: Any, observations: Any, actions: Any) -> Any:
         """The values of actions, as tensors."""
-        return self._values(model, seen).gather(-1, actions[:, None])[:, 0]
+        return self._values(model, observations).gather(-1, actions[:, None])[:, 0]
 
-    def _expected(self, model: Any, seen: Any, choices: Any) -> Any:
+    def _expected(self, model: Any, observations: Any, choices: Any) -> Any:
         """The values of what the policy would do, as tensors."""
-        return (self._values(model, seen) * choices).sum(-1)
+        return (self._values(model, observations) * choices).sum(-1)
 
-    def values(self, seen: Array) -> Array:
+    def values(self, observations: Array) -> Array:
         """The value of each action, `(N, n)`."""
         values: Array = (
-            self._forward(seen) if self._solved is None else self._features(seen) @ self._solved
+            self._forward(observations)
+            if self._solved is None
+            else self._features(observations) @ self._solved
         )
         return values
 
-    def _forward(self, seen: Array) -> Array:
+    def _forward(self, observations: Array) -> Array:
         """What the network itself gives."""
         import torch
 
-        rows = torch.as_tensor(np.ascontiguousarray(np.asarray(seen, np.float32)))
+        rows = torch.as_tensor(np.ascontiguousarray(np.asarray(observations, np.float32)))
         with torch.inference_mode():
             values: Array = self._values(self._model, rows).numpy()
         return values
 
     @staticmethod
-    def _values(model: Any, seen: Any) -> Any:
-        return model({"obs": seen}, [], None)[0]
+    def _values(model: Any, observations: Any) -> Any:
+        return model({"obs": observations}, [], None)[0]
 
     def _follow(self, share: float) -> None:
         mine, target = self._model.state_dict(), self._target.state_dict()

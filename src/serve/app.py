@@ -242,14 +242,14 @@ class App:
 
     def _session(self, model: Model, fields: dict[str, Any]) -> tuple[Session | None, bool]:
         """The session of a request, and whether it is new."""
-        asked = fields.get("session")
-        if asked is None or asked is False:
+        session_id = fields.get("session")
+        if session_id is None or session_id is False:
             return None, False
-        if asked is True:
-            asked = self.sessions.new_id()
-        if not asked or len(asked) > _MOST_NAME or not asked.isprintable():
+        if session_id is True:
+            session_id = self.sessions.new_id()
+        if not session_id or len(session_id) > _MOST_NAME or not session_id.isprintable():
             raise ServeError(400, "bad_field", f"session has to be 1 to {_MOST_NAME} characters")
-        key = (model.name, asked)
+        key = (model.name, session_id)
         # What is gone may begin anew, if the request says that it is the first.
         find = self.sessions.live if fields.get("step") == 0 else self.sessions.find
         session = find(key)
@@ -258,9 +258,10 @@ class App:
         if fields.get("step", 1 if self.is_strict else 0) > 0:
             unknown_why = "this server knows nothing of it"
             raise gone(
-                asked, f"{unknown_why}, and a new one has step 0" if self.is_strict else unknown_why
+                session_id,
+                f"{unknown_why}, and a new one has step 0" if self.is_strict else unknown_why,
             )
-        version = model.version_for(asked)
+        version = model.version_for(session_id)
         session = self.sessions.begin(key, version)
         version.sessions += 1
         return session, True
@@ -329,7 +330,7 @@ class App:
             done(200, document)
 
         ended = [
-            own for name in ("terminated", "truncated") if (own := fields.get(name)) is not None
+            flag for name in ("terminated", "truncated") if (flag := fields.get(name)) is not None
         ]
         version.submit(
             Step(

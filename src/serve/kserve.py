@@ -109,13 +109,13 @@ def _metadata(model: Model) -> dict[str, Any]:
 
 
 def _infer(app: App, model: Model, request: Request, answer: Answer) -> None:
-    asked = JSON_CODEC.decode(request.body)
-    if not isinstance(asked, dict) or not isinstance(asked.get("inputs"), list):
+    body = JSON_CODEC.decode(request.body)
+    if not isinstance(body, dict) or not isinstance(body.get("inputs"), list):
         raise ServeError(400, "bad_request", "the request has no inputs")
-    parameters = asked.get("parameters") or {}
+    parameters = body.get("parameters") or {}
     if not isinstance(parameters, dict):
         raise ServeError(400, "bad_request", "parameters are no map")
-    tensors = dict(map(_tensor, asked["inputs"]))
+    tensors = dict(map(_tensor, body["inputs"]))
     obs = _gathered(model.current.player.observation_space, "obs", tensors)
     if tensors:
         raise ServeError(400, "unknown_input", f"an unknown input {next(iter(tensors))[:80]!r}")
@@ -128,7 +128,7 @@ def _infer(app: App, model: Model, request: Request, answer: Answer) -> None:
     fields = {"policy": model.name, "obs": obs, "batch": True, "session": session}
     if session is not None and parameters.get("sequence_start"):
         fields["step"] = 0
-    output_names = _wanted(asked.get("outputs"))
+    output_names = _wanted(body.get("outputs"))
     action_names = [name for name, _ in _leaves(model.current.player.action_space, "action")]
     fetches = [name for name in output_names or () if name not in action_names]
     if fetches:
@@ -160,8 +160,8 @@ def _infer(app: App, model: Model, request: Request, answer: Answer) -> None:
             "model_version": str(document["version"]),
             "outputs": outputs,
         }
-        if "id" in asked:
-            told_back["id"] = str(asked["id"])[:200]
+        if "id" in body:
+            told_back["id"] = str(body["id"])[:200]
         answer(Response(*JSON_CODEC.encoded(200, told_back)))
 
     app.act(fields, reply)

@@ -62,12 +62,12 @@ def to_data(value: Any, write: Writer | None = None, *, most: int = 1_000_000) -
         >>> from_data(to_data({(0, 1): {2}, "at": 2**70})) == {(0, 1): {2}, "at": 2**70}
         True
     """
-    left, deep = most, 0
+    items_left, deep = most, 0
 
     def data(value: Any) -> Any:
-        nonlocal left, deep
-        left -= 1
-        if left < 0 or deep > _DEEPEST:
+        nonlocal items_left, deep
+        items_left -= 1
+        if items_left < 0 or deep > _DEEPEST:
             raise NotPlainError(f"more than {most} items, or {_DEEPEST} in one another")
         kind = type(value)
         if kind is int and value.bit_length() > 63:

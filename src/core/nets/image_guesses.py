@@ -68,12 +68,12 @@ def ways_through(units: Sequence[Unit], shape: Shape, wanted: set[int]) -> list[
             place: sorted(ways, key=lambda way: way.cost)[:_KEPT] for place, ways in after.items()
         }
     outs = units[-1].outs
-    found = []
+    ways_on = []
     for place, ways in reached.items():
         whole = (*place, outs) if is_last else (outs, *place)
         if not wanted or math.prod(whole) in wanted or outs in wanted:
-            found += [Way(way.settings, way.pools, whole, way.cost) for way in ways]
-    return sorted(found, key=lambda way: (way.cost, -math.prod(way.shape)))[:24]
+            ways_on += [Way(way.settings, way.pools, whole, way.cost) for way in ways]
+    return sorted(ways_on, key=lambda way: (way.cost, -math.prod(way.shape)))[:24]
 
 
 def _steps(unit: Unit, way: Way) -> Iterator[Way]:

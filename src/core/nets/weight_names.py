@@ -117,16 +117,16 @@ def first_part(kind: str) -> str:
 
 
 def _cells(prefix: str, is_numbered: bool, names: Collection[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    cells: dict[str, str] = {}
     index = 0
     while True:
-        own = {f"{part}_l{index}": f"{prefix}.{part}_l{index}" for part in _CELL}
+        cell_names = {f"{part}_l{index}": f"{prefix}.{part}_l{index}" for part in _CELL}
         if not is_numbered:
-            own = {f"{part}_l0": f"{prefix}.{part}" for part in _CELL}
-        here = {part: name for part, name in own.items() if name in names}
+            cell_names = {f"{part}_l0": f"{prefix}.{part}" for part in _CELL}
+        here = {part: name for part, name in cell_names.items() if name in names}
         if not here or (index and not is_numbered):
-            return found
-        found.update(here)
+            return cells
+        cells.update(here)
         index += 1
 
 

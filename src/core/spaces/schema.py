@@ -121,8 +121,8 @@ class Fields(abc.ABC):
     def checked(self, space: Any) -> AnySpace:
         """A space itself; anything else is corrupt."""
         if not isinstance(space, gym.Space):
-            found = type(space).__name__
-            raise corrupt(f"{self.what} holds something that is no space", found=found)
+            kind = type(space).__name__
+            raise corrupt(f"{self.what} holds something that is no space", found=kind)
         return space
 
     def made(self) -> AnySpace:

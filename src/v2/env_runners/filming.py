@@ -67,12 +67,12 @@ def _first(env: Any) -> Any:
     Raises:
         PieceError: It is in a process of its own, or steps together with others.
     """
-    found = getattr(env, "envs", None)
-    if not found:
+    sub_envs = getattr(env, "envs", None)
+    if not sub_envs:
         raise PieceError(
             "an evaluation cannot be filmed",
             expected="environments that step one by one in the process of their runner",
             found=type(env).__name__,
             hint="evaluation_config={'gym_env_vectorize_mode': 'sync'}.",
         )
-    return found[0]
+    return sub_envs[0]

@@ -60,25 +60,27 @@ class LateSteps(NamedTuple):
     def cut(self, lookback: int) -> SingleAgentEpisode:
         """The episode behind these steps, with up to so many as look-back."""
         env, start, stop, *_ = self.stretch
-        kept = min(lookback, LOOKBACK, stop - start)
+        lookback_steps = min(lookback, LOOKBACK, stop - start)
         episode, block = self.episode, self.block
-        steps = slice(stop - kept, stop)
+        steps = slice(stop - lookback_steps, stop)
 
         def buffer(column: Nest, rows: slice, space: Any) -> InfiniteLookbackBuffer:
             items = listed(nest.taken(column, (env, rows)))
-            return InfiniteLookbackBuffer.of_parts(items, kept, space, False, False)
+            return InfiniteLookbackBuffer.of_parts(items, lookback_steps, space, False, False)
 
         def listed_buffer(items: list[Any], space: Any) -> InfiniteLookbackBuffer:
-            return InfiniteLookbackBuffer.of_parts(items, kept, space, False, False)
+            return InfiniteLookbackBuffer.of_parts(items, lookback_steps, space, False, False)
 
         t = self.started + stop - start
         follower = stretches.like(
             episode,
             (
-                buffer(block.observations, slice(stop - kept, stop + 1), episode.spaces[0]),
+                buffer(
+                    block.observations, slice(stop - lookback_steps, stop + 1), episode.spaces[0]
+                ),
                 buffer(block.actions, steps, episode.spaces[1]),
                 listed_buffer(block.rewards[env, steps].tolist(), episode.rewards.space),
-                listed_buffer(self.infos[len(self.infos) - kept - 1 :], None),
+                listed_buffer(self.infos[len(self.infos) - lookback_steps - 1 :], None),
             ),
             {name: buffer(column, steps, None) for name, column in block.outputs.items()}
             if stop > start

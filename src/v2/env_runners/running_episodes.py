@@ -256,7 +256,7 @@ class RunningEpisodes:
             step left it, and the columns.
         """
         columns, shown = block.columns(weights_seq_no), self.ids
-        ended, taken = [], []
+        ended, blocks = [], []
         self._lookback = lookback
         for stretch in block.stretches():
             index = stretch.env
@@ -270,7 +270,7 @@ class RunningEpisodes:
                 info = episode.infos.raw[-1] if late is None else late.infos[-1]
             steps = LateSteps(episode, length, stretch, columns, info)
             if stretch.stop > stretch.start:
-                taken.append(steps)
+                blocks.append(steps)
                 length += stretch.stop - stretch.start
                 total += sum(steps.rewards)
                 seconds += steps.seconds()
@@ -285,7 +285,7 @@ class RunningEpisodes:
                 ended.append(self._ended(index, length, total, seconds))
             else:
                 self._late[index] = steps
-        return ended, shown, as_columns(taken)
+        return ended, shown, as_columns(blocks)
 
     def get_state(self) -> dict[str, Any]:
         """Give the running episodes, between two calls of `take()`."""

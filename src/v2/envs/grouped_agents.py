@@ -83,7 +83,10 @@ class GroupAgentsWrapper(MultiAgentEnv):
             self._members_actions(action_dict)
         )
         earned = self._grouped(rewards)
-        sums = {key: sum(own) if key in self.groups else own for key, own in earned.items()}
+        sums = {
+            key: sum(member_rewards) if key in self.groups else member_rewards
+            for key, member_rewards in earned.items()
+        }
         return (
             self._grouped(observations),
             sums,

@@ -106,13 +106,13 @@ class AgentColumns(Episode):
         journal = self.journal
         if journal is not None and journal.rows:
             return journal.last_observations()
-        found = {}
+        by_agent = {}
         for agent in self.stepped:
             data = self.singles[agent].observations.raw
             if type(data) is not list or not data:
                 return None
-            found[agent] = data[-1]
-        return found
+            by_agent[agent] = data[-1]
+        return by_agent
 
     @property
     def agent_episodes(self) -> dict[Hashable, SingleAgentEpisode]:
@@ -377,12 +377,12 @@ class AgentColumns(Episode):
         self.hand_out()
         for agent, single in self.singles.items():
             single.validate()
-            found, times = single.observations.len_incl_lookback(), len(self.env_ts[agent])
-            if found != times:
+            count, times = single.observations.len_incl_lookback(), len(self.env_ts[agent])
+            if count != times:
                 raise EpisodeError(
                     f"episode {self.id_}: agent {agent!r} has observations of no step",
                     expected=f"{times} observations",
-                    found=str(found),
+                    found=str(count),
                 )
 
     def print(self) -> None:
@@ -393,5 +393,8 @@ class AgentColumns(Episode):
         steps = range(self.env_t_started, self.env_t + 1)
         print("ts".ljust(width), *(f"{step:<3}" for step in steps))
         for agent in self.singles:
-            seen = set(self.env_ts[agent])
-            print(names[agent].ljust(width), *("x  " if step in seen else "   " for step in steps))
+            observed_at = set(self.env_ts[agent])
+            print(
+                names[agent].ljust(width),
+                *("x  " if step in observed_at else "   " for step in steps),
+            )

@@ -28,8 +28,10 @@ class AgentIds(set[Any]):
         """The ids in order; such as were added to the set itself come last."""
         if len(self._order) == len(self) and all(map(self.__contains__, self._order)):
             return iter(self._order)
-        known = [agent for agent in self._order if agent in self]
-        return iter([*known, *(agent for agent in super().__iter__() if agent not in self._order)])
+        ordered = [agent for agent in self._order if agent in self]
+        return iter(
+            [*ordered, *(agent for agent in super().__iter__() if agent not in self._order)]
+        )
 
     @override
     def __reduce__(self) -> Any:

@@ -63,14 +63,14 @@ def read_column(
             found="env_steps=False",
             hint="agents' own steps do not line up; ask for env_steps=True.",
         )
-    found = {}
+    by_agent = {}
     for column in columns:
         buffer = column.buffer if indices is None else column.with_hanging()
         if buffer is not None:
             values = buffer.read(indices, neg, fill, one_hot_discrete)
             if is_single(indices) or items.length_of(values):
-                found[column.agent] = values
-    return found
+                by_agent[column.agent] = values
+    return by_agent
 
 
 def _by_env_steps(
@@ -110,22 +110,22 @@ def _by_env_steps(
             for step, place in zip(asked, places, strict=True):
                 if not 0 <= place < total:
                     raise out_of_range("environment step", step, length, lookback)
-    wanted = [first + place if 0 <= place < total else None for place in places]
+    env_ts = [first + place if 0 <= place < total else None for place in places]
     if return_list:
-        by_step: list[dict[Hashable, Any]] = [{} for _ in wanted]
+        by_step: list[dict[Hashable, Any]] = [{} for _ in env_ts]
         for column in columns:
-            for row, env_t in zip(by_step, wanted, strict=True):
+            for row, env_t in zip(by_step, env_ts, strict=True):
                 for value in column.values([env_t]):
                     row[column.agent] = value
         return by_step
-    found = {}
+    by_agent = {}
     for column in columns:
-        values = column.values(wanted)
+        values = column.values(env_ts)
         if values:
             is_array = column.buffer is not None and column.buffer.finalized
             many = items.stacked(values) if is_array and not is_one else values
-            found[column.agent] = values[0] if is_one else many
-    return found
+            by_agent[column.agent] = values[0] if is_one else many
+    return by_agent
 
 
 def _named(episode: AgentColumns, agent_ids: Any) -> Sequence[Hashable]:
@@ -213,7 +213,7 @@ class _Column:
         if column is None:
             return [fill for _ in wanted] if fill is not None else []
         total = column.len_incl_lookback()
-        found = []
+        outputs = []
         for env_t in wanted:
             value = MISSING
             if env_t is not None:
@@ -221,10 +221,10 @@ class _Column:
                 if place < len(times) and times[place] == env_t:
                     value = column.item_at(place) if place < total else self._hanging()
             if value is not MISSING:
-                found.append(items.one_hot(value, column.space) if self.one_hot else value)
+                outputs.append(items.one_hot(value, column.space) if self.one_hot else value)
             elif fill is not None:
-                found.append(items.filled_item(fill, column.space, self.one_hot))
-        return found
+                outputs.append(items.filled_item(fill, column.space, self.one_hot))
+        return outputs
 
 
 def read_outputs(
@@ -240,25 +240,25 @@ def read_outputs(
         how: The other arguments of `read_column`, from the indices on.
     """
     episode.hand_out()
-    known: dict[str, None] = {}
+    keys: dict[str, None] = {}
     for agent, single in episode.singles.items():
-        known |= dict.fromkeys(single.extra_model_outputs)
-        known |= dict.fromkeys(episode.hanging.outputs.get(agent) or ())
+        keys |= dict.fromkeys(single.extra_model_outputs)
+        keys |= dict.fromkeys(episode.hanging.outputs.get(agent) or ())
     if key is not None:
-        if key not in known:
+        if key not in keys:
             raise EpisodeKeyError(
                 f"episode {episode.id_} has no extra model output {key!r}",
-                expected=f"one of {sorted(map(str, known))}",
+                expected=f"one of {sorted(map(str, keys))}",
                 hint="modules write outputs by returning them from their forward methods.",
             )
         return read_column(episode, "extra_model_outputs", *how, key)
     by_step = how[-1]
-    found: list[dict[Hashable, dict[str, Any]]] = [] if by_step else [{}]
-    for name in known:
+    by_step_and_agent: list[dict[Hashable, dict[str, Any]]] = [] if by_step else [{}]
+    for name in keys:
         read = read_column(episode, "extra_model_outputs", *how, name)
         rows = read if by_step else [read]
-        found = found or [{} for _ in rows]
-        for target, row in zip(found, rows, strict=True):
+        by_step_and_agent = by_step_and_agent or [{} for _ in rows]
+        for target, row in zip(by_step_and_agent, rows, strict=True):
             for agent, value in row.items():
                 target.setdefault(agent, {})[name] = value
-    return found if by_step else found[0]
+    return by_step_and_agent if by_step else by_step_and_agent[0]

@@ -93,10 +93,12 @@ def restore_state(episode: MultiAgentEpisode, state: Mapping[str, Any]) -> None:
     episode.singles = {agent: SingleAgentEpisode.from_state(single) for agent, single in pairs}
     maps = {agent: _map_of(steps) for agent, steps in state["env_t_to_agent_t"].items()}
     episode.len_lookback_buffers = max((lookback for _, lookback in maps.values()), default=0)
-    known = state.get("agent_env_ts") or {}
+    env_ts_by_agent = state.get("agent_env_ts") or {}
     first = episode.env_t_started - episode.len_lookback_buffers
     episode.env_ts = {
-        agent: list(known[agent]) if agent in known else _times_of(single, maps[agent][0], first)
+        agent: list(env_ts_by_agent[agent])
+        if agent in env_ts_by_agent
+        else _times_of(single, maps[agent][0], first)
         for agent, single in episode.singles.items()
     }
     episode.stepped = tuple(

@@ -33,7 +33,7 @@ def add_step(
     flags: Flags | None,
 ) -> None:
     """Add a step agent by agent."""
-    completed, hanging, arrived, left = sort_out(
+    completed, hanging, arrived, idle_ends = sort_out(
         episode, observations, actions, rewards, infos, outputs, flags
     )
     for agent in arrived:
@@ -44,11 +44,11 @@ def add_step(
     owed, waiting = episode.hanging.rewards, episode.hanging.actions
     waiting_outputs = episode.hanging.outputs
     stepped: list[Hashable] = []
-    for agent, single, seen, action, told, own, terminated, truncated in completed:
+    for agent, single, observation, action, info, agent_outputs, terminated, truncated in completed:
         reward = rewards.get(agent, 0.0)
         if agent in owed:
             reward = owed.pop(agent) + reward
-        append_step(single, seen, action, reward, told, own)
+        append_step(single, observation, action, reward, info, agent_outputs)
         if flags:
             single.is_terminated, single.is_truncated = terminated, truncated
         single.last_step_time = now
@@ -66,7 +66,7 @@ def add_step(
         if agent not in paid:
             sums = owed if agent in agents else episode.hanging.early_rewards
             sums[agent] = sums.get(agent, 0.0) + reward
-    for agent, terminated, truncated in left:
+    for agent, terminated, truncated in idle_ends:
         agents[agent].is_terminated, agents[agent].is_truncated = terminated, truncated
     for agent in arrived:
         add_agent(episode, agent, observations[agent], infos.get(agent))

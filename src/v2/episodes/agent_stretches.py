@@ -92,9 +92,9 @@ def stretch(episode: _Episode, steps: Steps, len_lookback_buffer: int | None) ->
     episode.hand_out()
     start, stop, _ = steps.indices(len(episode))
     stop = max(start, stop)
-    own = episode.len_lookback_buffers
-    wanted = own if len_lookback_buffer is None else len_lookback_buffer
-    lookback = max(0, min(wanted, own + start))
+    has_lookback = episode.len_lookback_buffers
+    asked_lookback = has_lookback if len_lookback_buffer is None else len_lookback_buffer
+    lookback = max(0, min(asked_lookback, has_lookback + start))
     begin, end = episode.env_t_started + start, episode.env_t_started + stop
     part = episode.like(begin, end, lookback)
     for agent, single in episode.singles.items():

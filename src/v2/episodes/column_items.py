@@ -111,8 +111,8 @@ def fits_dtype(column: Nest, values: Nest) -> bool:
 
 
 def _fits(column: Array, values: Any) -> bool:
-    given = np.asarray(values)
-    dtype = given.dtype
+    array = np.asarray(values)
+    dtype = array.dtype
     if dtype == column.dtype:
         return True
     if dtype.kind == "O":
@@ -123,9 +123,9 @@ def _fits(column: Array, values: Any) -> bool:
         )
     if dtype.kind in "US":
         return dtype.kind == column.dtype.kind and dtype.itemsize <= column.dtype.itemsize
-    if dtype.kind in "iu" and column.dtype.kind in "iu" and given.size:
+    if dtype.kind in "iu" and column.dtype.kind in "iu" and array.size:
         limits = np.iinfo(column.dtype)
-        return bool(given.min() >= limits.min and given.max() <= limits.max)
+        return bool(array.min() >= limits.min and array.max() <= limits.max)
     return np.can_cast(dtype, column.dtype, "same_kind")
 
 

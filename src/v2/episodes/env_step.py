@@ -59,7 +59,7 @@ def sort_out(
     completed: list[Completed] = []
     hanging: list[Hashable] = []
     arrived: list[Hashable] = []
-    left: list[tuple[Hashable, bool, bool]] = []
+    idle_ends: list[tuple[Hashable, bool, bool]] = []
     agents = episode.singles
     waiting, waiting_outputs = (
         episode.hanging.actions,
@@ -88,12 +88,12 @@ def sort_out(
                     "acted and observed, but got no reward",
                     "return a reward for each agent that acts and observes, 0.0 if need be.",
                 )
-            action, own = actions[agent], outputs.get(agent) or _NONE
+            action, agent_outputs = actions[agent], outputs.get(agent) or _NONE
         elif agent in waiting:
-            action, own = waiting[agent], waiting_outputs.get(agent) or _NONE
+            action, agent_outputs = waiting[agent], waiting_outputs.get(agent) or _NONE
         elif terminated or truncated:
             # As in RLlib: a last observation that no action led to belongs to no step.
-            left.append((agent, terminated, truncated))
+            idle_ends.append((agent, terminated, truncated))
             continue
         else:
             raise _wrong(
@@ -101,10 +101,12 @@ def sort_out(
                 "observed again without having acted",
                 "an agent that observes must act before it can observe again.",
             )
-        if own or single.extra_model_outputs:
-            _check_outputs(agent, single, own)
-        told = infos.get(agent)
-        completed.append((agent, single, observation, action, told, own, terminated, truncated))
+        if agent_outputs or single.extra_model_outputs:
+            _check_outputs(agent, single, agent_outputs)
+        info = infos.get(agent)
+        completed.append(
+            (agent, single, observation, action, info, agent_outputs, terminated, truncated)
+        )
     for agent, action in actions.items():
         if agent in observations:
             continue
@@ -115,10 +117,10 @@ def sort_out(
             raise _after_the_end(agent)
         if agent in waiting:
             raise _acted_twice(agent)
-        own = outputs.get(agent) or _NONE
-        if own or single.extra_model_outputs:
-            _check_outputs(agent, single, own)
-        ended = flags and _ended(agent, single, action, infos, own, *flags)
+        agent_outputs = outputs.get(agent) or _NONE
+        if agent_outputs or single.extra_model_outputs:
+            _check_outputs(agent, single, agent_outputs)
+        ended = flags and _ended(agent, single, action, infos, agent_outputs, *flags)
         if ended:
             completed.append(ended)
         else:
@@ -135,15 +137,15 @@ def sort_out(
             if single is None or single.is_done or agent in observations or agent in actions:
                 continue
             if agent in waiting:
-                own = waiting_outputs.get(agent) or _NONE
-                ended = _ended(agent, single, waiting[agent], infos, own, *flags)
+                agent_outputs = waiting_outputs.get(agent) or _NONE
+                ended = _ended(agent, single, waiting[agent], infos, agent_outputs, *flags)
                 if ended:
                     completed.append(ended)
             else:
                 terminated, truncated = _flags_of(agent, *flags)
                 if terminated or truncated:
-                    left.append((agent, terminated, truncated))
-    return completed, hanging, arrived, left
+                    idle_ends.append((agent, terminated, truncated))
+    return completed, hanging, arrived, idle_ends
 
 
 def _flags_of(
@@ -178,13 +180,15 @@ def _ended(
     return agent, single, single.get_observations(-1), action, info, outputs, True, False
 
 
-def _check_outputs(agent: Hashable, single: SingleAgentEpisode, own: Mapping[str, Any]) -> None:
-    known = single.extra_model_outputs
-    if own.keys() != known.keys() and single.rewards.len_incl_lookback():
+def _check_outputs(
+    agent: Hashable, single: SingleAgentEpisode, agent_outputs: Mapping[str, Any]
+) -> None:
+    columns = single.extra_model_outputs
+    if agent_outputs.keys() != columns.keys() and single.rewards.len_incl_lookback():
         raise _wrong(
             agent,
-            f"has the extra model outputs {sorted(map(str, own))} where it had "
-            f"{sorted(map(str, known))} before",
+            f"has the extra model outputs {sorted(map(str, agent_outputs))} where it had "
+            f"{sorted(map(str, columns))} before",
             "an output must be there from the agent's first step on.",
         )
 

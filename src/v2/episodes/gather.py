@@ -66,7 +66,7 @@ def last_rows_by_module(
         By module id the ids of episode and agent of each row, and the rows; None where not all
         agents act together, or an episode is there twice.
     """
-    found: dict[Any, tuple[list[tuple[Any, Any]], list[Any]]] = {}
+    by_module: dict[Any, tuple[list[tuple[Any, Any]], list[Any]]] = {}
     ids = set()
     for episode in episodes:
         journal = episode.journal
@@ -74,14 +74,14 @@ def last_rows_by_module(
             return None
         last = journal.rows[-1][0] if journal.rows else episode.last_row()
         for module_id, keys, picked in journal.groups(episode.singles):
-            if module_id in found:
-                own_keys, rows = found[module_id]
+            if module_id in by_module:
+                own_keys, rows = by_module[module_id]
                 own_keys += keys
                 rows += picked(last)
             else:
-                found[module_id] = [*keys], [*picked(last)]
+                by_module[module_id] = [*keys], [*picked(last)]
             ids.add(keys[0][0])
-    return found if len(ids) == len(episodes) else None
+    return by_module if len(ids) == len(episodes) else None
 
 
 def stepped_singles(episode: MultiAgentEpisode) -> list[SingleAgentEpisode]:

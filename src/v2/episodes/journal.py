@@ -84,7 +84,7 @@ class Journal:
 
         The caller has seen that the agents of observations, actions and rewards are `thrice`.
         """
-        told = None
+        by_agent = None
         if outputs:
             agents = self.agents
             if [*outputs] != agents:
@@ -93,13 +93,15 @@ class Journal:
             keys = self._keys
             if keys is None:
                 first = outputs[agents[0]] or ()
-                if any((own or {}).keys() != dict(first).keys() for own in each):
+                if any(
+                    (agent_outputs or {}).keys() != dict(first).keys() for agent_outputs in each
+                ):
                     return False
                 self._expect((*first,))
                 keys = self._keys or ()
             if keys:
                 try:
-                    told = [*map(self._outputs_of, each)]
+                    by_agent = [*map(self._outputs_of, each)]
                 except (KeyError, TypeError):
                     return False
                 # Missing outputs are seen at once. For more than there were before one agent is
@@ -112,7 +114,9 @@ class Journal:
             return False
         else:
             self._keys = ()
-        self.rows.append(({**observations}, {**actions}, {**rewards}, infos and {**infos}, told))
+        self.rows.append(
+            ({**observations}, {**actions}, {**rewards}, infos and {**infos}, by_agent)
+        )
         return True
 
     def groups(self, singles: Mapping[Hashable, SingleAgentEpisode]) -> Groups:
@@ -142,13 +146,13 @@ class Journal:
 
     def last_outputs(self, key: str) -> dict[Hashable, Any]:
         """One of the extra model outputs of the last row, by agent; empty if it has none."""
-        keys, told = self._keys or (), self.rows[-1][4]
+        keys, by_agent = self._keys or (), self.rows[-1][4]
         if key not in keys:
             return {}
         if len(keys) > 1:
             place = keys.index(key)
-            told = [own[place] for own in told]
-        return dict(zip(self.agents, told, strict=True))
+            by_agent = [agent_outputs[place] for agent_outputs in by_agent]
+        return dict(zip(self.agents, by_agent, strict=True))
 
     def hand_out(
         self,
@@ -172,12 +176,12 @@ class Journal:
             zip(*[row[part].values() for row in rows], strict=True) for part in range(3)
         )
         infos = [row[3] or _NONE for row in rows]
-        told = zip(*[row[4] for row in rows], strict=True) if keys else repeat(())
-        for agent, seen, acted, earned, own in zip(
-            self.agents, observations, actions, rewards, told, strict=False
+        outputs_by_agent = zip(*[row[4] for row in rows], strict=True) if keys else repeat(())
+        for agent, observed, acted, earned, agent_outputs in zip(
+            self.agents, observations, actions, rewards, outputs_by_agent, strict=False
         ):
             single = agents[agent]
-            single.observations.raw.extend(seen)
+            single.observations.raw.extend(observed)
             single.actions.raw.extend(acted)
             single.rewards.raw.extend(earned)
             single.infos.raw.extend(
@@ -187,9 +191,9 @@ class Journal:
             if len(outputs) != len(keys):
                 begin_outputs(single, dict.fromkeys(keys), 0)
             if len(keys) == 1:
-                outputs[keys[0]].raw.extend(own)
+                outputs[keys[0]].raw.extend(agent_outputs)
             elif keys:
-                for key, column in zip(keys, zip(*own, strict=True), strict=True):
+                for key, column in zip(keys, zip(*agent_outputs, strict=True), strict=True):
                     outputs[key].raw.extend(column)
             single.t += len(rows)
             single.last_step_time = time

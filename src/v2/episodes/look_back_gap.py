@@ -31,9 +31,9 @@ def without_gap(
     gap = total - first_step
     if not first <= gap < min(end, total):
         return column
-    kept = [place for place in range(total) if place != gap]
+    places = [place for place in range(total) if place != gap]
     data = column.raw
-    rows = [data[place] for place in kept] if type(data) is list else nest.taken(data, kept)
+    rows = [data[place] for place in places] if type(data) is list else nest.taken(data, places)
     return InfiniteLookbackBuffer.of_parts(
         rows, column.lookback, column.space, column.finalized, False
     )

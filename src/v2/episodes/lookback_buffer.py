@@ -306,12 +306,12 @@ class InfiniteLookbackBuffer:
             self._set_many(new_data, clipped(start, stop, stride, total), at_indices)
             return
         if is_single(at_indices):
-            values, wanted = [new_data], [int(at_indices)]  # type: ignore[arg-type]
+            values, steps_to_set = [new_data], [int(at_indices)]  # type: ignore[arg-type]
         else:
             values = items.listed(new_data)
-            wanted = [as_step(step) for step in at_indices]  # type: ignore[union-attr]  # ints are done
-            _expect_size(len(values), len(wanted), at_indices)
-        for step, value in zip(wanted, values, strict=True):
+            steps_to_set = [as_step(step) for step in at_indices]  # type: ignore[union-attr]  # ints are done
+            _expect_size(len(values), len(steps_to_set), at_indices)
+        for step, value in zip(steps_to_set, values, strict=True):
             self._set_one(value, step, neg_index_as_lookback)
 
     def _set_one(self, value: Any, step: int, neg: bool) -> None:

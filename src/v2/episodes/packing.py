@@ -43,7 +43,7 @@ def packed_buffers(
     """
     block: list[Any] = []
     headers: list[tuple[Any, ...]] = []
-    known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    shared_headers: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     places = {id(space): place + _FIRST for place, space in enumerate(spaces)}
     places[id(REWARD_SPACE)] = _REWARD
     places[id(None)] = _NO_SPACE
@@ -62,7 +62,9 @@ def packed_buffers(
                 block += (data, _ZEROS if room == _ALIGNMENT else bytes(room))
                 header = _PACKED, lookback, mark, code, data.shape
                 # Columns built alike share one, which is pickled once.
-                headers.append(known.setdefault(header, header) if type(mark) is int else header)
+                headers.append(
+                    shared_headers.setdefault(header, header) if type(mark) is int else header
+                )
             else:
                 headers.append((_AS_THEY_ARE, lookback, mark, *_with_room(buffer)))
         elif type(data) is not list:

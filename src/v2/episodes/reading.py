@@ -85,21 +85,21 @@ def _filled(
             else items.filled_item(fill, space, one_hot_discrete)
             for place in places
         ]
-    wanted = np.array(places, np.intp)
-    exists = (wanted >= 0) & (wanted < total)
+    positions = np.array(places, np.intp)
+    exists = (positions >= 0) & (positions < total)
     count = int(exists.sum())
-    found = nest.taken(buffer.raw, wanted[exists])
+    present = nest.taken(buffer.raw, positions[exists])
     gaps = None
-    if count < len(wanted):
-        gaps = items.filled_rows(fill, space, found, len(wanted) - count, one_hot_discrete)
+    if count < len(positions):
+        gaps = items.filled_rows(fill, space, present, len(positions) - count, one_hot_discrete)
         if not count:
             return gaps
-    rows = _encoded(found, space, one_hot_discrete)
+    rows = _encoded(present, space, one_hot_discrete)
     if gaps is None:
         return rows
-    order = np.empty(len(wanted), np.intp)
+    order = np.empty(len(positions), np.intp)
     order[exists] = np.arange(count)
-    order[~exists] = np.arange(count, len(wanted))
+    order[~exists] = np.arange(count, len(positions))
     joined = nest.taken(nest.joined([rows, gaps]), order)
     if not is_like_first:
         return joined

@@ -118,14 +118,14 @@ class SingleAgentEpisode(Episode):
         self.module_id = module_id
         self.multi_agent_episode_id = multi_agent_episode_id
         self.spaces = observation_space, action_space
-        given = _as_buffer(rewards, 0, REWARD_SPACE)
+        reward_buffer = _as_buffer(rewards, 0, REWARD_SPACE)
         if isinstance(rewards, InfiniteLookbackBuffer):
             lookback = rewards.lookback
         else:
-            steps = given.len_incl_lookback()
+            steps = reward_buffer.len_incl_lookback()
             lookback = steps if len_lookback_buffer == "auto" else min(len_lookback_buffer, steps)
-            given.lookback = lookback
-        self.rewards = given
+            reward_buffer.lookback = lookback
+        self.rewards = reward_buffer
         self.observations = _as_buffer(observations, lookback, observation_space)
         if infos is None:
             infos = [{} for _ in range(self.observations.len_incl_lookback())]
@@ -216,23 +216,23 @@ class SingleAgentEpisode(Episode):
                 f"episode {self.id_} is already done: no step can be added",
                 hint="a new episode of the environment is a new SingleAgentEpisode.",
             )
-        given = extra_model_outputs or _NONE
+        step_outputs = extra_model_outputs or _NONE
         outputs = self.extra_model_outputs
         earned = self.rewards.raw
         steps = len(earned)
-        if not steps or len(given) != len(outputs):
-            begin_outputs(self, given, steps)
+        if not steps or len(step_outputs) != len(outputs):
+            begin_outputs(self, step_outputs, steps)
         # Almost always all columns are lists. Where one is not, what was added already is taken
         # back and the columns add for themselves.
         try:
-            for key, value in given.items():
+            for key, value in step_outputs.items():
                 outputs[key].raw.append(value)
             self.observations.raw.append(observation)
             self.actions.raw.append(action)
             self.infos.raw.append({} if infos is None else infos)
             earned.append(reward)
         except (KeyError, AttributeError):
-            add_carefully(self, observation, action, reward, infos, given, steps)
+            add_carefully(self, observation, action, reward, infos, step_outputs, steps)
         self.t += 1
         self.is_terminated = terminated
         self.is_truncated = truncated

@@ -48,8 +48,8 @@ def space_to_state(space: AnySpace | None) -> Any:
     """The space as RLlib writes it; None, and a space RLlib has no form for, as they are."""
     if space is None:
         return None
-    known = _states.get(id(space))
-    state = known[1] if known and known[0]() is space else _written(_states, space, _ray_form)
+    entry = _states.get(id(space))
+    state = entry[1] if entry and entry[0]() is space else _written(_states, space, _ray_form)
     if not isinstance(state, dict):
         return state
     # All but Dict and Tuple are flat: their values are numbers, strings and tuples.
@@ -115,14 +115,14 @@ def _is_plain(space: AnySpace) -> bool:
 def _written(table: _Written, space: AnySpace | None, write: Callable[[AnySpace], Any]) -> Any:
     if space is None:
         return None
-    known = table.get(id(space))
-    if known is None or known[0]() is not space:
+    entry = table.get(id(space))
+    if entry is None or entry[0]() is not space:
         form = write(space)
         if form is space:  # Remembering it would keep it alive.
             return space
-        known = weakref.ref(space), form
-        _remember(table, id(space), known)
-    return known[1]
+        entry = weakref.ref(space), form
+        _remember(table, id(space), entry)
+    return entry[1]
 
 
 def _remember(table: OrderedDict[Any, Any], key: Any, value: Any) -> None:

@@ -18,7 +18,7 @@ def append_step(
     action: Any,
     reward: Any,
     infos: Any,
-    given: Mapping[str, Any],
+    step_outputs: Mapping[str, Any],
 ) -> None:
     """Add one item to each column; flags and times are the caller's.
 
@@ -27,28 +27,28 @@ def append_step(
     outputs = episode.extra_model_outputs
     earned = episode.rewards.raw
     steps = len(earned)
-    if not steps or len(given) != len(outputs):
-        begin_outputs(episode, given, steps)
+    if not steps or len(step_outputs) != len(outputs):
+        begin_outputs(episode, step_outputs, steps)
     try:
-        for key, value in given.items():
+        for key, value in step_outputs.items():
             outputs[key].raw.append(value)
         episode.observations.raw.append(observation)
         episode.actions.raw.append(action)
         episode.infos.raw.append({} if infos is None else infos)
         earned.append(reward)
     except (KeyError, AttributeError):
-        add_carefully(episode, observation, action, reward, infos, given, steps)
+        add_carefully(episode, observation, action, reward, infos, step_outputs, steps)
     episode.t += 1
 
 
-def begin_outputs(episode: SingleAgentEpisode, given: Mapping[str, Any], steps: int) -> None:
+def begin_outputs(episode: SingleAgentEpisode, step_outputs: Mapping[str, Any], steps: int) -> None:
     """Before the first step: begin the columns of its outputs. Later outputs must be those."""
     outputs = episode.extra_model_outputs
     if steps:
         raise EpisodeError(
             f"episode {episode.id_} needs the same extra model outputs in every step",
             expected=f"{sorted(map(str, outputs))}",
-            found=f"{sorted(map(str, given))}",
+            found=f"{sorted(map(str, step_outputs))}",
             hint="an output must be there from the first step on; start a new episode.",
         )
     if not episode.is_reset:
@@ -56,9 +56,9 @@ def begin_outputs(episode: SingleAgentEpisode, given: Mapping[str, Any], steps: 
             f"episode {episode.id_} has no first observation",
             hint="call add_env_reset() before add_env_step().",
         )
-    if given.keys() != outputs.keys():
+    if step_outputs.keys() != outputs.keys():
         outputs.clear()
-        outputs.update({key: InfiniteLookbackBuffer() for key in given})
+        outputs.update({key: InfiniteLookbackBuffer() for key in step_outputs})
 
 
 def add_carefully(
@@ -67,7 +67,7 @@ def add_carefully(
     action: Any,
     reward: Any,
     infos: dict[Any, Any] | None,
-    given: Mapping[str, Any],
+    step_outputs: Mapping[str, Any],
     steps: int,
 ) -> None:
     """Add a step to columns of any form; an error leaves all of them as they were."""
@@ -77,7 +77,7 @@ def add_carefully(
         (episode.actions, steps, action),
         (episode.rewards, steps, reward),
         (episode.infos, steps + 1, {} if infos is None else infos),
-        *((column, steps, given.get(key)) for key, column in outputs.items()),
+        *((column, steps, step_outputs.get(key)) for key, column in outputs.items()),
     ]
 
     def take_back() -> None:
@@ -86,8 +86,8 @@ def add_carefully(
                 column.pop()
 
     take_back()
-    if given.keys() != outputs.keys():
-        begin_outputs(episode, given, steps)
+    if step_outputs.keys() != outputs.keys():
+        begin_outputs(episode, step_outputs, steps)
     try:
         for column, _, item in items:
             column.append(item)

@@ -94,10 +94,10 @@ def stretch(episode: _Episode, steps: Steps, len_lookback_buffer: int | None) ->
         )
     start, stop, _ = steps.indices(len(episode))
     stop = max(start, stop)
-    own = episode.observations.lookback
-    wanted = own if len_lookback_buffer is None else len_lookback_buffer
-    lookback = max(0, min(wanted, own + start))
-    first, end = own + start - lookback, own + stop
+    has_lookback = episode.observations.lookback
+    asked_lookback = has_lookback if len_lookback_buffer is None else len_lookback_buffer
+    lookback = max(0, min(asked_lookback, has_lookback + start))
+    first, end = has_lookback + start - lookback, has_lookback + stop
     part = like(
         episode,
         (
@@ -196,9 +196,9 @@ def expect_successor(episode: SingleAgentEpisode, other: SingleAgentEpisode) -> 
         raise refusal("a gap in time", f"t_started {episode.t}", other.t_started)
     episode.validate()
     other.validate()
-    own, others = episode.extra_model_outputs, other.extra_model_outputs
-    if len(other) and len(episode) and others.keys() != own.keys():
-        raise refusal("other extra model outputs", sorted(own), sorted(others))
+    outputs, other_outputs = episode.extra_model_outputs, other.extra_model_outputs
+    if len(other) and len(episode) and other_outputs.keys() != outputs.keys():
+        raise refusal("other extra model outputs", sorted(outputs), sorted(other_outputs))
     last, first = episode.get_observations(-1), other.get_observations(0)
     if last is not first and differences(last, first):
         raise refusal("another observation where they join", last, first)
@@ -212,11 +212,11 @@ def expect_whole(episode: SingleAgentEpisode) -> None:
         columns |= {"observations": (episode.observations, 1), "infos": (episode.infos, 1)}
     columns |= {key: (buffer, 0) for key, buffer in episode.extra_model_outputs.items()}
     for name, (buffer, more) in columns.items():
-        found = buffer.len_incl_lookback()
-        if found != steps + more:
+        count = buffer.len_incl_lookback()
+        if count != steps + more:
             raise EpisodeError(
                 f"episode {episode.id_}: {name} do not belong to its {steps} rewards",
                 expected=f"{steps + more} {name}",
-                found=str(found),
+                found=str(count),
                 hint="an episode has one observation and info more than actions and rewards.",
             )

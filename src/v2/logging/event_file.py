@@ -77,12 +77,12 @@ class EventFile:
 
 def _varint(value: int) -> bytes:
     value &= 0xFFFFFFFFFFFFFFFF
-    made = bytearray()
+    encoded = bytearray()
     while value > 0x7F:
-        made.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    made.append(value)
-    return bytes(made)
+    encoded.append(value)
+    return bytes(encoded)
 
 
 def _key(field: int, kind: int) -> bytes:

@@ -23,16 +23,16 @@ def flat(result: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         >>> flat({"env_runners": {"num_episodes": 3}, "config": {"lr": 0.1}})
         {'env_runners/num_episodes': 3}
     """
-    made: dict[str, Any] = {}
+    flattened: dict[str, Any] = {}
     for key, value in result.items():
         if not prefix and key in _LEFT_OUT:
             continue
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
-            made.update(flat(value, f"{name}/"))
+            flattened.update(flat(value, f"{name}/"))
         else:
-            made[name] = value
-    return made
+            flattened[name] = value
+    return flattened
 
 
 def scalars(result: Mapping[str, Any]) -> dict[str, float]:

@@ -189,8 +189,8 @@ def step_of(result: Mapping[str, Any]) -> int:
 
 
 def _cell(value: Any) -> Any:
-    found = as_json(value)
-    return visible(found, len(found)) if isinstance(found, str) else found
+    text = as_json(value)
+    return visible(text, len(text)) if isinstance(text, str) else text
 
 
 def _end_with_a_line(file: Path) -> None:

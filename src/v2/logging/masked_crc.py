@@ -9,13 +9,13 @@ _MASK_DELTA: Final = 0xA282EAD8
 
 
 def _table() -> tuple[int, ...]:
-    made = []
+    entries = []
     for byte in range(256):
         value = byte
         for _ in range(8):
             value = (value >> 1) ^ (_POLYNOMIAL if value & 1 else 0)
-        made.append(value)
-    return tuple(made)
+        entries.append(value)
+    return tuple(entries)
 
 
 _TABLE: Final = _table()

@@ -57,9 +57,9 @@ def progress_text(result: Mapping[str, Any]) -> str:
         f"iteration {result.get('training_iteration', 0)}",
         f"{result.get('num_env_steps_sampled_lifetime', 0):,.0f} steps",
     ]
-    found = at(result, ("env_runners", "episode_return_mean"))
-    if found is not None and found == found:  # not NaN
-        parts.append(f"return {found:.1f}")
+    mean_return = at(result, ("env_runners", "episode_return_mean"))
+    if mean_return is not None and mean_return == mean_return:  # not NaN
+        parts.append(f"return {mean_return:.1f}")
     seconds = result.get("time_this_iter_s")
     steps = at(result, ("env_runners", "num_env_steps_sampled"))
     if seconds and steps:
@@ -74,6 +74,6 @@ def _time_split(result: Mapping[str, Any]) -> list[str]:
         return []
     connect = took["connect"] or 0.0
     learn = max(0.0, took["learn"] - connect)
-    whole = max(took["sample"] + connect + learn, 1e-9)
+    total = max(took["sample"] + connect + learn, 1e-9)
     each = (("sample", took["sample"]), ("connect", connect), ("learn", learn))
-    return [" ".join(f"{name} {100 * seconds / whole:.0f}%" for name, seconds in each)]
+    return [" ".join(f"{name} {100 * seconds / total:.0f}%" for name, seconds in each)]

@@ -211,7 +211,9 @@ class _Loader:
         return error
 
     def _facts(self, record: ModuleRecord) -> dict[str, Any]:
-        tables = {key: held.weights for key, held in self.checkpoint.modules.items()}
+        tables = {
+            key: module_state.weights for key, module_state in self.checkpoint.modules.items()
+        }
         weights = record.weights if self.checkpoint.kind == "module" else tables
         return {"module_id": record.id, "record": record, "weights": weights}
 

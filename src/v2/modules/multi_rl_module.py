@@ -28,9 +28,9 @@ class UnknownModuleError(UnknownNameError, KeyError):
     """There is no module of that id."""
 
     @classmethod
-    def of(cls, module_id: object, known: Iterable[object]) -> Self:
+    def of(cls, module_id: object, module_ids: Iterable[object]) -> Self:
         """Name the id and those that are there."""
-        ids = ", ".join(repr(name) for name in known) or "none at all"
+        ids = ", ".join(repr(name) for name in module_ids) or "none at all"
         return cls(f"there is no module {module_id!r}", expected=f"one of {ids}")
 
 

@@ -22,9 +22,9 @@ def by_episode(columns: Mapping[str, Any]) -> Mapping[str, Any]:
     ids = columns.get("eps_id")
     if ids is None:
         return columns
-    given = list(map(str, ids))
-    order = sorted(range(len(given)), key=given.__getitem__)
-    if order == list(range(len(given))):
+    names = list(map(str, ids))
+    order = sorted(range(len(names)), key=names.__getitem__)
+    if order == list(range(len(names))):
         return columns
     return taken_rows(columns, np.array(order))
 
@@ -32,8 +32,10 @@ def by_episode(columns: Mapping[str, Any]) -> Mapping[str, Any]:
 def taken_rows(columns: Mapping[str, Any], rows: Any) -> dict[str, Any]:
     """Some rows of columns, which are arrays, nests of arrays, or lists."""
     return {
-        name: [own[row] for row in rows] if isinstance(own, list) else nest.taken(own, rows)
-        for name, own in columns.items()
+        name: [column[row] for row in rows]
+        if isinstance(column, list)
+        else nest.taken(column, rows)
+        for name, column in columns.items()
     }
 
 
@@ -41,17 +43,17 @@ def joined_columns(blocks: list[dict[str, Any]]) -> dict[str, Any]:
     """Blocks of columns one after the other; of those that all of them have."""
     if len(blocks) == 1:
         return blocks[0]
-    made: dict[str, Any] = {}
+    joined: dict[str, Any] = {}
     for name in blocks[0]:
         parts: list[Any] = [block.get(name) for block in blocks]
         if any(part is None for part in parts):
             continue
         if isinstance(parts[0], list):
-            made[name] = list(chain.from_iterable(parts))
+            joined[name] = list(chain.from_iterable(parts))
         else:
             with at(name):
-                made[name] = nest.joined(parts)
-    return made
+                joined[name] = nest.joined(parts)
+    return joined
 
 
 def of_one_agent(episode: Any) -> SingleAgentEpisode:

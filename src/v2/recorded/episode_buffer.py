@@ -35,19 +35,19 @@ class RecordedEpisodeBuffer(EpisodeReplayBuffer):
     @override
     def add(self, episodes: SingleAgentEpisode | Iterable[SingleAgentEpisode]) -> None:
         """Take episodes in; those it holds already, by id and first step, are left out."""
-        given = [episodes] if isinstance(episodes, SingleAgentEpisode) else episodes
-        super().add(self._new(given))
+        new_episodes = [episodes] if isinstance(episodes, SingleAgentEpisode) else episodes
+        super().add(self._new(new_episodes))
 
     def _new(self, episodes: Iterable[SingleAgentEpisode]) -> Iterator[SingleAgentEpisode]:
         coming: dict[str, tuple[int, int, bool]] = {}
 
         def stand(id_: str) -> tuple[int, int, bool] | None:
             """From where to where an episode is there, and whether it is over."""
-            held = self._held.get(id_)
-            if id_ in coming or held is None:
+            stretch = self._held.get(id_)
+            if id_ in coming or stretch is None:
                 return coming.get(id_)
-            first = held.t_started + held.first
-            return first, first + len(held), held.is_done
+            first = stretch.t_started + stretch.first
+            return first, first + len(stretch), stretch.is_done
 
         for episode in episodes:
             id_, start, there = episode.id_, episode.t_started, stand(episode.id_)
@@ -81,6 +81,6 @@ class RecordedEpisodeBuffer(EpisodeReplayBuffer):
         chosen = [(self._held[id_], int(first), int(steps)) for id_, first, steps in picks]
         if is_sequence:
             return self._as_sequences(chosen, 0)
-        rows = np.array([held.rows[first] for held, first, _ in chosen], np.int64)
+        rows = np.array([stretch.rows[first] for stretch, first, _ in chosen], np.int64)
         ones = np.ones(len(rows), np.int64)
         return self._given(rows, ones, ones.astype(np.float32), 1.0, False, False, 0)

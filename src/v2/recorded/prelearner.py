@@ -48,18 +48,18 @@ class OfflinePreLearner:
     ) -> None:
         self.config = config
         self.observation_space, self.action_space = spaces or env_spaces(config, None, None)
-        given = {DEFAULT_MODULE_ID: (self.observation_space, self.action_space)}
-        self._module: Any = config.get_multi_rl_module_spec(spaces=given).build()
+        module_spaces = {DEFAULT_MODULE_ID: (self.observation_space, self.action_space)}
+        self._module: Any = config.get_multi_rl_module_spec(spaces=module_spaces).build()
         if module_state:
             self._module.set_state(module_state)
         self._learner_connector = config.build_learner_connector(
             input_observation_space=self.observation_space,
             input_action_space=self.action_space,
         )
-        made = config.prelearner_buffer_class or self.default_prelearner_buffer_class
+        buffer_class = config.prelearner_buffer_class or self.default_prelearner_buffer_class
         size = config.train_batch_size_per_learner
         settings = {"capacity": 10 * size, "batch_size_B": size, "seed": config.seed}
-        self.episode_buffer: Any = made(**{**settings, **config.prelearner_buffer_kwargs})
+        self.episode_buffer: Any = buffer_class(**{**settings, **config.prelearner_buffer_kwargs})
 
     @property
     def needs_values(self) -> bool:
@@ -83,14 +83,16 @@ class OfflinePreLearner:
         if "item" in batch:
             with one_load() as budget:
                 states = [decode_msgpack(item, budget) for item in batch["item"]]
-                made = self.of_episodes([SingleAgentEpisode.from_state(each) for each in states])
+                by_module = self.of_episodes(
+                    [SingleAgentEpisode.from_state(each) for each in states]
+                )
         elif self.config.input_read_sample_batches:
-            made = self.of_episodes(self._map_sample_batch_to_episode(batch)["episodes"])
+            by_module = self.of_episodes(self._map_sample_batch_to_episode(batch)["episodes"])
         else:
-            made = self.of_columns(batch)
+            by_module = self.of_columns(batch)
         return {
             f"{module_id}/{name}": column
-            for module_id, columns in made.items()
+            for module_id, columns in by_module.items()
             for name, column in columns.items()
         }
 
@@ -133,10 +135,10 @@ class OfflinePreLearner:
         return self.of_steps(drawn) if isinstance(drawn, Steps) else self._of_ready(drawn)
 
     def _of_ready(self, episodes: list[SingleAgentEpisode]) -> dict[str, Any]:
-        made: dict[str, Any] = self._learner_connector(
+        by_module: dict[str, Any] = self._learner_connector(
             rl_module=self._module, batch={}, episodes=episodes, shared_data={}
         )
-        return self._updated(made)
+        return self._updated(by_module)
 
     def _without_states(
         self, episodes: Iterable[SingleAgentEpisode]
@@ -152,7 +154,9 @@ class OfflinePreLearner:
 
     def _updated(self, batch: dict[str, Any]) -> dict[str, Any]:
         return {
-            key: own for key, own in batch.items() if self._should_module_be_updated(key, batch)
+            key: columns
+            for key, columns in batch.items()
+            if self._should_module_be_updated(key, batch)
         }
 
     def _should_module_be_updated(self, module_id: str, multi_agent_batch: Any = None) -> bool:
@@ -174,8 +178,8 @@ class OfflinePreLearner:
         Returns:
             The episodes, under "episodes".
         """
-        made = self._steps(batch).episodes()
-        return {"episodes": [each.to_numpy() for each in made] if to_numpy else made}
+        mapped = self._steps(batch).episodes()
+        return {"episodes": [each.to_numpy() for each in mapped] if to_numpy else mapped}
 
     def _map_sample_batch_to_episode(
         self, batch: Mapping[str, Any], to_numpy: bool = False
@@ -198,7 +202,7 @@ class OfflinePreLearner:
         """
         schema = {ours: theirs for ours, theirs in self.config.input_read_schema.items()}
         renamed = {theirs: ours for ours, theirs in schema.items()}
-        columns = {renamed.get(name, name): own for name, own in batch.items()}
+        columns = {renamed.get(name, name): column for name, column in batch.items()}
         missing = [name for name in _NEEDED if name not in columns]
         if missing:
             raise ConfigError(
@@ -208,18 +212,20 @@ class OfflinePreLearner:
             )
         rows = len(columns[Columns.REWARDS])
         ids = columns.get(Columns.EPS_ID)
-        made = {name: own for name, own in columns.items() if name not in _NO_OUTPUTS}
+        step_columns = {name: column for name, column in columns.items() if name not in _NO_OUTPUTS}
         if self.config.ignore_final_observation:
-            made[Columns.NEXT_OBS] = nest.map_structure(np.zeros_like, made[Columns.OBS])
-        elif Columns.NEXT_OBS not in made:
+            step_columns[Columns.NEXT_OBS] = nest.map_structure(
+                np.zeros_like, step_columns[Columns.OBS]
+            )
+        elif Columns.NEXT_OBS not in step_columns:
             raise ConfigError(
                 "the recorded steps have no 'new_obs'",
                 hint="config.offline_data(ignore_final_observation=True), if BC learns of them.",
             )
         for name, other in ((Columns.TERMINATEDS, "dones"), (Columns.TRUNCATEDS, "")):
-            given = columns.get(name, columns.get(other))
-            made[name] = np.zeros(rows, bool) if given is None else np.asarray(given, bool)
-        return Steps(made, () if ids is None else tuple(map(str, ids)))
+            flags = columns.get(name, columns.get(other))
+            step_columns[name] = np.zeros(rows, bool) if flags is None else np.asarray(flags, bool)
+        return Steps(step_columns, () if ids is None else tuple(map(str, ids)))
 
 
 _NEEDED = (Columns.OBS, Columns.ACTIONS, Columns.REWARDS)

@@ -41,7 +41,7 @@ def _columns(episode: Any) -> dict[str, Any]:
     steps = len(episode)
     ends = np.zeros((2, steps), bool)
     ends[:, -1:] = [[bool(episode.is_terminated)], [bool(episode.is_truncated)]]
-    made = {
+    columns = {
         "eps_id": np.full(steps, str(episode.id_)),
         "obs": episode.get_observations(slice(0, steps)),
         "actions": episode.get_actions(slice(0, steps)),
@@ -51,15 +51,15 @@ def _columns(episode: Any) -> dict[str, Any]:
         "truncateds": ends[1],
     }
     for name in episode.extra_model_outputs:
-        made[name] = episode.get_extra_model_outputs(name, slice(0, steps))
-    for name, column in made.items():
+        columns[name] = episode.get_extra_model_outputs(name, slice(0, steps))
+    for name, column in columns.items():
         if isinstance(column, (Mapping, tuple)) or np.asarray(column).dtype.hasobject:
             raise ConfigError(
                 f"column {name!r} is no array, which rows of a file hold alone",
                 found=type(column).__name__,
                 hint="record whole episodes: config.offline_data(output_write_episodes=True).",
             )
-    return made
+    return columns
 
 
 def _of_column(pa: Any, name: str, column: Any) -> tuple[Any, Any]:

@@ -27,8 +27,8 @@ class TrainBatches:
     """
 
     def __init__(self, config: Any, data: RecordedData, spaces: tuple[Any, Any]) -> None:
-        made = config.prelearner_class or OfflinePreLearner
-        self._prelearner = made(config=config, spaces=spaces)
+        prelearner_class = config.prelearner_class or OfflinePreLearner
+        self._prelearner = prelearner_class(config=config, spaces=spaces)
         self._data = data
         self._rng = np.random.default_rng(config.seed)
         self._size = config.input_read_batch_size or config.train_batch_size_per_learner
@@ -68,13 +68,13 @@ class TrainBatches:
             blocks = list(self._data.steps(self._size))
             if not blocks:
                 raise _nothing(self._data)
-            held = joined_columns(blocks)
-            rows = len(held["rewards"])
+            joined = joined_columns(blocks)
+            rows = len(joined["rewards"])
             while True:
                 order = self._rng.permutation(rows)
                 for start in range(0, rows, self._size):
                     chosen = order[start : start + self._size]
-                    yield self._prelearner.of_columns(taken_rows(held, chosen))
+                    yield self._prelearner.of_columns(taken_rows(joined, chosen))
         while True:
             is_empty = True
             for block in self._data.steps(self._size):
