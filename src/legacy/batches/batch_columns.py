@@ -1,4 +1,4 @@
-"""Columns of a batch as pure functions: count, cut, join, copy.
+"""Columns of a batch as pure functions: count, cut, join, copy, move to a device.
 
 A column is an array, a tensor, a list (of infos), or dicts and tuples of these. Columns that start
 with "state_in_", and "seq_lens", have one entry per sequence; all others one per step.
@@ -7,15 +7,18 @@ with "state_in_", and "seq_lens", have one entry per sequence; all others one pe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 
 from ...core import array_namespace as xp
 from ...core.errors import PieceError
+from ...core.importing.torch_needed import torch_needed
 from ...core.types import Array
 
 SEQ_LENS = "seq_lens"
+_LAST: Final = "last"
 
 
 def map_column(function: Callable[..., Any], *columns: Any) -> Any:
@@ -179,6 +182,84 @@ def copy_column(column: Any, *, shallow: bool = False) -> Any:
         return list(array) if isinstance(array, list) else array
 
     return map_column((lambda array: array) if shallow else copied, column)
+
+
+def single_step_columns(
+    columns: Mapping[str, Any], view_requirements: Mapping[str, Any], index: str | int
+) -> dict[str, Any]:
+    """The columns of one step, one row each, with "seq_lens" of 1 where there are states.
+
+    "last" is the place after the last step: there "new_obs" is the observation, and the last step's
+    values are the previous ones. The values of any other step are taken as they stand.
+    """
+    built: dict[str, Any] = {}
+    for name, view in view_requirements.items():
+        if not view.used_for_compute_actions:
+            continue
+        source = view.data_col or name
+        if index == _LAST and source == "obs" and "new_obs" in columns:
+            source = "new_obs"
+        if source not in columns:
+            raise PieceError(
+                f"view {name!r} needs the column {source!r}, which this batch lacks",
+                found=f"columns {list(columns)}",
+            )
+        newest = 0 if source in ("obs", "new_obs", "infos") else -1
+        is_single = len(view.shift_arr) == 1
+        offsets = np.array([0] if is_single else [int(shift) - newest for shift in view.shift_arr])
+        place = -1 if index == _LAST else int(index)
+        built[name] = map_column(partial(_window, place, offsets), columns[source])
+    if any(name.startswith("state_in_") for name in built):
+        built[SEQ_LENS] = np.array([1], np.int32)
+    return built
+
+
+def _window(place: int, offsets: Array, array: Any) -> Any:
+    """Rows at fixed distances from one place; zeros before the first row."""
+    array = array if xp.is_tensor(array) else np.asarray(array)
+    rows = len(array)
+    places = (place + rows if place < 0 else place) + offsets
+    if len(places) == 1:
+        start = int(places[0])
+        return array[start : start + 1]
+    values = np.array(xp.to_numpy(array)[np.clip(places, 0, rows - 1)])
+    values[(places < 0) | (places >= rows)] = 0
+    return values[None]
+
+
+def to_torch(
+    column: Any,
+    device: Any,
+    pin_memory: bool = False,
+    use_stream: bool = False,
+    stream: Any = None,
+) -> Any:
+    """A column as tensors on `device`; float64 as float32, objects and strings as they are.
+
+    Without a device tensors stay where they are.
+    """
+    with torch_needed("a batch of tensors"):
+        import torch
+
+    def moved(leaf: Any) -> Any:
+        if not xp.is_tensor(leaf):
+            array = np.asarray(leaf)
+            if array.dtype.kind not in "biufc":
+                return leaf
+            if array.dtype == np.float64:
+                array = array.astype(np.float32)
+            # torch warns about memory it may not write to and knows no negative strides.
+            leaf = torch.from_numpy(np.array(array))
+        if pin_memory and torch.cuda.is_available():
+            leaf = leaf.pin_memory()
+        if device is None:
+            return leaf
+        if use_stream and torch.cuda.is_available():
+            with torch.cuda.stream(stream):
+                return leaf.to(device, non_blocking=True)
+        return leaf.to(device)
+
+    return map_column(moved, column)
 
 
 def _cut(column: Any, start: int, end: int) -> Any:

@@ -254,12 +254,10 @@ class SampleBatch(ColumnStore):
             use_stream: Copy without waiting.
             stream: The CUDA stream to copy on.
         """
-        from .batch_device import to_torch
-
         if framework != "torch":
             raise PieceError(f"batches move to torch devices only, not to {framework!r}.")
         for name, column in list(self.items()):
-            moved = to_torch(column, device, pin_memory, use_stream, stream)
+            moved = bc.to_torch(column, device, pin_memory, use_stream, stream)
             dict.__setitem__(self, name, column if name == self.INFOS else moved)
         return self
 
@@ -289,9 +287,7 @@ class SampleBatch(ColumnStore):
             index: "last" for the place after the last step, where "new_obs" is the observation;
                 or a step, whose own columns are taken as they stand, as in RLlib.
         """
-        from .single_step import single_step_columns
-
-        return SampleBatch(single_step_columns(self, view_requirements, index))
+        return SampleBatch(bc.single_step_columns(self, view_requirements, index))
 
     def _ends(self) -> Any:
         columns = [self[name] for name in (self.TERMINATEDS, self.TRUNCATEDS) if name in self]

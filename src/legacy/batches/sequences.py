@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -155,9 +156,8 @@ def timeslice_along_seq_lens_with_overlap(
         columns = bc.take_rows(rows, np.arange(first, end))
         pad = pre_overlap - (start - first) if zero_pad_max_seq_len > 0 else 0
         if pad > 0:
-            columns = {
-                name: bc.map_column(_Before(pad), column) for name, column in columns.items()
-            }
+            behind = partial(_behind_zeros, pad)
+            columns = {name: bc.map_column(behind, column) for name, column in columns.items()}
         for name in states:
             columns[name] = _first_state(sample_batch, name, first, zero_init_states)
         if states:
@@ -166,17 +166,10 @@ def timeslice_along_seq_lens_with_overlap(
     return pieces
 
 
-class _Before:
-    """Puts zeros before the rows of an array."""
-
-    def __init__(self, rows: int) -> None:
-        self.rows = rows
-
-    def __call__(self, array: Any) -> Any:
-        if isinstance(array, list):
-            return [{}] * self.rows + array
-        zeros = np.zeros((self.rows, *array.shape[1:]), array.dtype)
-        return np.concatenate([zeros, array])
+def _behind_zeros(rows: int, array: Any) -> Any:
+    if isinstance(array, list):
+        return [{}] * rows + array
+    return np.concatenate([np.zeros((rows, *array.shape[1:]), array.dtype), array])
 
 
 def _first_state(batch: SampleBatch, name: str, first: int, is_zero: bool) -> Any:

@@ -7,6 +7,7 @@ action side carries the batch the policy saw beside the triple it answered with.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...core.types import Nest
@@ -21,6 +22,7 @@ PolicyOutputType: TypeAlias = tuple[Nest, StateBatches, dict[str, Any]]
 """What a policy answers: actions, states, and everything else it computed (fetches)."""
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class AgentConnectorDataType:
     """What one agent of one environment saw, on its way to the policy.
 
@@ -34,17 +36,15 @@ class AgentConnectorDataType:
         AgentConnectorDataType('env_1', 'agent_1', {'new_obs': 3})
     """
 
-    __slots__ = ("agent_id", "data", "env_id")
-
-    def __init__(self, env_id: Any, agent_id: Any, data: Any) -> None:
-        self.env_id = env_id
-        self.agent_id = agent_id
-        self.data = data
+    env_id: Any
+    agent_id: Any
+    data: Any
 
     def __repr__(self) -> str:
         return f"AgentConnectorDataType({self.env_id!r}, {self.agent_id!r}, {self.data!r})"
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class AgentConnectorsOutput:
     """What the agent pipeline ends in: the columns as they came, and the batch to act on.
 
@@ -58,16 +58,14 @@ class AgentConnectorsOutput:
         {'obs': [3]}
     """
 
-    __slots__ = ("raw_dict", "sample_batch")
-
-    def __init__(self, raw_dict: dict[str, Any], sample_batch: SampleBatch) -> None:
-        self.raw_dict = raw_dict
-        self.sample_batch = sample_batch
+    raw_dict: dict[str, Any]
+    sample_batch: SampleBatch
 
     def __repr__(self) -> str:
         return f"AgentConnectorsOutput({self.raw_dict!r}, {self.sample_batch!r})"
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class ActionConnectorDataType:
     """What a policy answered for one agent, on its way to the environment.
 
@@ -82,13 +80,10 @@ class ActionConnectorDataType:
         (1, [], {})
     """
 
-    __slots__ = ("agent_id", "env_id", "input_dict", "output")
-
-    def __init__(self, env_id: Any, agent_id: Any, input_dict: Any, output: Any) -> None:
-        self.env_id = env_id
-        self.agent_id = agent_id
-        self.input_dict = input_dict
-        self.output = output
+    env_id: Any
+    agent_id: Any
+    input_dict: Any
+    output: Any
 
     def with_output(self, output: Any) -> ActionConnectorDataType:
         """A record of the same agent with another output; itself where it is the same one."""

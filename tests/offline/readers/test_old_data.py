@@ -24,7 +24,7 @@ from rlconnect.legacy import MultiAgentBatch, SampleBatch
 from rlconnect.offline import DamagedDataWarning, open_dataset
 from rlconnect.offline.readers import json_lines
 from rlconnect.offline.readers.old_batches import array_of
-from rlconnect.offline.readers.pickled_arrays import array_of_pickle
+from rlconnect.offline.readers.packed import array_of_pickle
 
 from tests.offline.columns import leaves
 

@@ -6,7 +6,7 @@
     runner       runs programs or Python source, imports, opens files, talks to the network, or
                  reaches something that does
 
-The tables are `rebuilding_names` and `runner_names`. A name that goes through what other modules
+The tables are in `listed_names`. A name that goes through what other modules
 import (`numpy.core.os.system`) or through a double underscore reaches anything, so it is a runner.
 """
 
@@ -16,8 +16,7 @@ import sys
 from functools import lru_cache
 from typing import Final, Literal, get_args
 
-from .rebuilding_names import BY_VALUE, CLASSES, CLOUDPICKLE, DATA, REBUILDING, TENSOR
-from .runner_names import RUNNERS
+from .listed_names import BY_VALUE, CLASSES, CLOUDPICKLE, DATA, REBUILDING, RUNNERS, TENSOR
 
 Kind = Literal["rebuilding", "author", "unknown", "runner"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 import reprlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 REF_KEY = "__class__"  # how plain data (see `plain.py`) says that it stands for a class
@@ -34,6 +35,7 @@ def shown(value: Any) -> str:
     return _SHORT.repr(value)[:MAX_SHOWN]
 
 
+@dataclass(frozen=True, repr=False, slots=True)
 class GlobalRef:
     """A class, function or constant that a file names by module and qualified name.
 
@@ -42,11 +44,8 @@ class GlobalRef:
         <ray.rllib.algorithms.ppo.ppo.PPOConfig>
     """
 
-    __slots__ = ("module", "name")
-
-    def __init__(self, module: str, name: str) -> None:
-        self.module = module
-        self.name = name
+    module: str
+    name: str
 
     @property
     def path(self) -> str:
@@ -55,14 +54,6 @@ class GlobalRef:
 
     def __repr__(self) -> str:
         return f"<{self.path}>"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, GlobalRef):
-            return NotImplemented
-        return (self.module, self.name) == (other.module, other.name)
-
-    def __hash__(self) -> int:
-        return hash((self.module, self.name))
 
 
 class Opaque:
@@ -143,13 +134,11 @@ class Opaque:
         return f"<{self.path} object>"
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class PersistentRef:
     """Something outside the pickle that it points to by an id only its writer knew."""
 
-    __slots__ = ("id",)
-
-    def __init__(self, id_: Any) -> None:
-        self.id = id_
+    id: Any
 
     def __repr__(self) -> str:
         return "<persistent reference>"
