@@ -42,11 +42,6 @@ def damaged(name: str, path: Path, what: str) -> CorruptCheckpointError:
     )
 
 
-def _of(error: Exception, name: str, path: Path, what: str) -> CorruptCheckpointError:
-    reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-    return damaged(name, path, f"{what}, {reason[:120] or type(error).__name__}")
-
-
 class TagReader:
     """Reads objects by their tags."""
 
@@ -66,7 +61,10 @@ class TagReader:
         except RlconnectError:
             raise
         except _STUMBLES as error:
-            raise _of(error, self.name, path, f"a malformed {_keys(data)[0]}") from error
+            reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+            reason = reason[:120] or type(error).__name__
+            what = f"a malformed {_keys(data)[0]}, {reason}"
+            raise damaged(self.name, path, what) from error
 
     def unknown(self, data: Mapping[Any, Any], path: Path, *given: Any) -> Any:
         """What an object stands for whose tag is in no table: damage."""

@@ -376,7 +376,7 @@ def _is_one(node: Node) -> bool:
     """Whether a folder is a checkpoint by itself."""
     return (
         node.role != "folder"
-        or _only_policies(node)
+        or (bool(node.children) and all(child.role == "policy" for child in node.children))
         or is_with_pipelines(node)
         or any(name == ACTOR_FILE for name, _ in node.files)
     )
@@ -403,11 +403,6 @@ def newest_below(path: Path, limits: Limits) -> Path | None:
     if len(folders) == 1 or is_trial:
         return max(folders, key=lambda each: (len(each.name), each.name))
     return None
-
-
-def _only_policies(node: Node) -> bool:
-    """Whether the sub-folders of a folder without a name of its own are policies."""
-    return bool(node.children) and all(n.role == "policy" for n in node.children)
 
 
 def _nothing_in(path: Path, limits: Limits) -> NotACheckpointError:

@@ -43,8 +43,9 @@ def _words(record: PolicyRecord | ModuleRecord) -> Iterator[str]:
     if networks:
         names = ("actor", "twin critics" if config.get("twin_q") else "critic")
         for name, (below, hiddens, activation) in zip(names, networks, strict=True):
-            settings = _mapping(config.get(below)) if below else config
-            yield f"{name} {_dense(settings, hiddens, activation)}"
+            settings = config.get(below) if below else config
+            known = settings if isinstance(settings, Mapping) else {}
+            yield f"{name} {_dense(known, hiddens, activation)}"
         return
     yield from _layers(record.model_config, record.weights)
     if acts_by_values(algorithm) or algorithm == "QMIX":
@@ -55,7 +56,8 @@ def _words(record: PolicyRecord | ModuleRecord) -> Iterator[str]:
 
 def _layers(model: Mapping[str, Any], weights: WeightTable) -> Iterator[str]:
     """Convolutions or dense layers, and what remembers."""
-    if any("conv" in name or ".cnn." in name or _rank(weights, name) == 4 for name in weights):
+    ranks = (len(weights.describe(name)[0]) for name in weights)
+    if 4 in ranks or any("conv" in name or ".cnn." in name for name in weights):
         yield "convolutions"
     else:
         key = "fcnet_hiddens" if "fcnet_hiddens" in model else "fc_hiddens"
@@ -105,11 +107,3 @@ def _dense(config: Mapping[str, Any], hiddens: str, activation: str) -> str:
 def _sizes(sizes: Sequence[Any]) -> str:
     shown = "-".join(str(size)[:8] for size in sizes[:8])
     return f"{shown}-..." if len(sizes) > 8 else shown
-
-
-def _rank(weights: WeightTable, name: str) -> int:
-    return len(weights.describe(name)[0])
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

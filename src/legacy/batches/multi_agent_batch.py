@@ -163,9 +163,8 @@ def concat_samples(samples: Sequence[Any]) -> Any:
         axis = 1 if first.time_major and not bc.is_per_sequence(name) else 0
         parts = [dict.__getitem__(batch, name) for batch in full]
         if name == bc.SEQ_LENS:
-            joined[name] = bc.join_columns(name, [_as_int32(part) for part in parts])
-        else:
-            joined[name] = bc.join_columns(name, parts, axis=axis)
+            parts = [p if xp.is_tensor(p) else np.asarray(p, np.int32) for p in parts]
+        joined[name] = bc.join_columns(name, parts, axis=axis)
     made = SampleBatch.of(joined, like=first)
     lengths = [batch.max_seq_len for batch in full if batch.max_seq_len is not None]
     made.max_seq_len = max(lengths, default=None)
@@ -221,7 +220,3 @@ def _check_alike(first: SampleBatch, other: SampleBatch) -> None:
 
 def _joined(batches: Sequence[SampleBatch], name: str) -> Any:
     return np.concatenate([xp.to_numpy(batch[name]) for batch in batches])
-
-
-def _as_int32(lens: Any) -> Any:
-    return lens if xp.is_tensor(lens) else np.asarray(lens, np.int32)

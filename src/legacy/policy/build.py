@@ -103,7 +103,11 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
     trust = Trust.of(options.pop("trust", None))
     by_name = trust.by_name()
     custom_preprocessors = {
-        **{name: each for name, each in by_name.items() if _is_preprocessor(each)},
+        **{
+            name: thing
+            for name, thing in by_name.items()
+            if isinstance(thing, type) and issubclass(thing, Preprocessor)
+        },
         **(options.pop("custom_preprocessors", None) or {}),
     }
     for kind in ("custom_models", "custom_distributions"):
@@ -138,10 +142,6 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
         register_custom_preprocessor(name, preprocessor)
     _connect(policy, record)
     return policy
-
-
-def _is_preprocessor(thing: Any) -> bool:
-    return isinstance(thing, type) and issubclass(thing, Preprocessor)
 
 
 def _connect(policy: Policy, record: PolicyRecord) -> None:

@@ -71,15 +71,8 @@ def export_policy(
     """Save one policy; see `Policy.export_checkpoint`."""
     record = _certified(policy, policy_record_of(policy))
     env = record.config.get("env")
-    checkpoint = Checkpoint(
-        path=os.fspath(path),
-        kind="policy",
-        stack="rlconnect",
-        version="",
-        algorithm=record.algorithm,
-        environment=env if isinstance(env, str) else "",
-        policies={record.id: record},
-    )
+    checkpoint = _checkpoint(path, "policy", {record.id: record})
+    checkpoint = replace(checkpoint, environment=env if isinstance(env, str) else "")
     save_records(path, checkpoint, arrays=arrays)
 
 
@@ -107,16 +100,14 @@ def export_policies(
         name: _certified(policy, replace(policy_record_of(policy), id=name))
         for name, policy in policies.items()
     }
-    first = next(iter(records.values()))
-    checkpoint = Checkpoint(
-        path=os.fspath(path),
-        kind="policies",
-        stack="rlconnect",
-        version="",
-        algorithm=first.algorithm,
-        policies=records,
-    )
-    save_records(path, checkpoint, arrays=arrays, extra=extra)
+    save_records(path, _checkpoint(path, "policies", records), arrays=arrays, extra=extra)
+
+
+def _checkpoint(
+    path: str | os.PathLike[str], kind: Literal["policy", "policies"], records: dict[str, Any]
+) -> Checkpoint:
+    algorithm = next(iter(records.values())).algorithm
+    return Checkpoint(os.fspath(path), kind, "rlconnect", "", algorithm=algorithm, policies=records)
 
 
 def _certified(policy: Policy, record: PolicyRecord) -> PolicyRecord:

@@ -6,7 +6,7 @@ the checks may be as thorough as they are slow.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -133,30 +133,28 @@ def told(policy: Policy, records: Sequence[Asked], error: Exception) -> Exceptio
     """
     for one in records:
         for name, value in (("env_id", one.env_id), ("agent_id", one.agent_id)):
-            if not _is_hashable(value):
+            if not _is_taken(hash, value):
                 return PieceError(
                     f"{name} cannot tell slots apart",
                     expected="something hashable, such as text or a number",
                     found=f"a {type(value).__name__}, {value!r:.80}",
                 )
-        if one.reward is not None and not _is_number(one.reward):
+        if one.reward is not None and not _is_taken(float, one.reward):
             reward = f"{one.reward!r:.80}"
             return _located(PieceError("a reward is no number", found=reward), policy, one)
     culprit = _culprit(policy, records, error)
     is_about_space = isinstance(error, (SpaceError, TypeError, ValueError))
     if culprit is not None and is_about_space and not getattr(error, "facts", None):
         reason = _misfit(policy, culprit.obs)
-        if reason is not None and (isinstance(error, SpaceError) or not _is_ours(error)):
+        if reason is not None and (
+            isinstance(error, SpaceError) or not isinstance(error, RlconnectError)
+        ):
             unfit = SpaceError(
                 f"an observation does not fit its space: {reason.replace('value', 'obs', 1)}",
                 hint="pass it as the environment gave it while the policy was trained.",
             )
             return _located(unfit, policy, culprit)
     return _located(error, policy, culprit) if isinstance(error, RlconnectError) else error
-
-
-def _is_ours(error: Exception) -> bool:
-    return isinstance(error, RlconnectError)
 
 
 def _culprit(policy: Policy, records: Sequence[Asked], error: Exception) -> Asked | None:
@@ -216,17 +214,9 @@ def _shown(leaf: Any, row: int) -> str:
     return np.array2string(np.asarray(leaf)[row], threshold=8, precision=4)
 
 
-def _is_number(value: Any) -> bool:
+def _is_taken(function: Callable[[Any], Any], value: Any) -> bool:
     try:
-        float(value)
+        function(value)
     except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _is_hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
         return False
     return True

@@ -99,9 +99,8 @@ class LegacyStages:
         for answer in answers_of(slots_of, asked, (actions, states, fetches)):
             agent.on_policy_output(answer)
             actions_sent.append(action(answer).output[0])
-        return stages_of(
-            columns["obs"], fetches, states, batch_items([_plain(each) for each in actions_sent])
-        )
+        plain_actions = [nest.map_structure(np.asarray, action) for action in actions_sent]
+        return stages_of(columns["obs"], fetches, states, batch_items(plain_actions))
 
 
 def stages_of(
@@ -126,7 +125,3 @@ def _detail(connector: Any) -> str:
         return ""
     steps = chain.action if isinstance(connector, ActionConnector) else chain.obs
     return ", ".join(type(step).__name__ for step in steps)
-
-
-def _plain(action: Nest) -> Nest:
-    return nest.map_structure(np.asarray, action)

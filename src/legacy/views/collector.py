@@ -200,7 +200,9 @@ class AgentCollector:
             if is_single and not is_known and view.shift_arr[0] == 0:
                 built[name] = zeros
             else:
-                built[name] = rows if is_single else nest.map_structure(_as_row, rows)
+                built[name] = (
+                    rows if is_single else nest.map_structure(lambda leaf: leaf[None], rows)
+                )
         batch = SampleBatch.of(built)
         if self.is_policy_recurrent:
             dict.__setitem__(batch, "seq_lens", np.array([1], np.int64))
@@ -227,7 +229,7 @@ class AgentCollector:
             places = every[:, None] + view.shift_arr + now
             rows = column.at(np.maximum(places, 0))
             is_single = len(view.shift_arr) == 1
-            built[name] = nest.map_structure(_first_of_each, rows) if is_single else rows
+            built[name] = nest.map_structure(lambda leaf: leaf[:, 0], rows) if is_single else rows
         batch = SampleBatch.of(built)
         if self.is_policy_recurrent and steps:
             lens = np.full(-(-steps // self.max_seq_len), self.max_seq_len)
@@ -281,11 +283,3 @@ class AgentCollector:
 def _reach(name: str, view: Any) -> int:
     newest = 1 if (view.data_col or name) in ("obs", "infos") else 0
     return newest - int(np.min(view.shift_arr))
-
-
-def _as_row(leaf: Array) -> Array:
-    return leaf[None]
-
-
-def _first_of_each(leaf: Array) -> Array:
-    return leaf[:, 0]

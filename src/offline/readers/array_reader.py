@@ -90,7 +90,9 @@ class ArrayReader(ReaderOfEpisodes):
     def _of_file(self, place: Place, number: int, damage: Damage) -> Iterator[SingleAgentEpisode]:
         with one_load(self._limits) as budget, at(), opened(place) as columns:
             known = _by_our_names(columns, self._names)
-            _check_whole(known)
+            missing = [name for name in _NEEDED if name not in known]
+            if missing:
+                raise corrupt(f"it has no column {', '.join(missing)}", found=sorted(known))
             outcomes = _outcomes(known, budget)
             bounds = _bounds(outcomes)
             extra_rows = _extra_rows(known, len(outcomes["rewards"]), len(bounds), place, damage)
@@ -125,12 +127,6 @@ def _by_our_names(columns: Mapping[str, ArrayColumn], names: Names) -> _Known:
                 taken |= {name, *(f"{name}/{part}" for part in parts)}
                 break
     return {**known, **{name: own for name, own in columns.items() if name not in taken}}
-
-
-def _check_whole(known: _Known) -> None:
-    missing = [name for name in _NEEDED if name not in known]
-    if missing:
-        raise corrupt(f"it has no column {', '.join(missing)}", found=sorted(known))
 
 
 def _outcomes(known: _Known, budget: Budget) -> dict[str, Array]:

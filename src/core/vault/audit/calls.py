@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final
 
 from ..decode.constructors import CONSTRUCTORS
@@ -68,17 +69,18 @@ def calls_of(trace: Trace, value: Any, place: str) -> list[CallRecord]:
         kind = "author" if kind_of(ref.module, ref.name)[0] == "author" else "runner"
         what = "its attributes or items would be set"
         note(CallRecord(ref.path, kind, what, "changed", _where(place, None, position)))
-    outside = _NamedOutside(trace, value)
+    named = _Named(trace, value)
     for pair, count in trace.references.items():
         if pair in called:
             continue
         kind, what = kind_of(*pair)
-        if kind == "runner" and not outside.holds(pair):
+        # A name that stands nowhere was dropped after use.
+        if kind == "runner" and pair not in named.outside and pair in named.anywhere:
             kind, what = "author", f"named by code that lies in the file; {what} if that is run"
-        if pair in _GETATTR and not outside.reaches(pair):
+        if pair in _GETATTR and pair not in named.outside:
             kind, what = "rebuilding", "an attribute of a class the file names"
-        referred = outside.first(pair, paths)
-        where = f"{place}: {paths[id(referred)]}" if referred is not None else place
+        path = paths.get(id(named.outside.get(pair) or named.anywhere.get(pair)))
+        where = f"{place}: {path}" if path else place
         how = "called" if pair in CONSTRUCTORS and kind != "runner" else "named"
         note(CallRecord(".".join(pair), kind, what, how, where, count))
     return list(records.values())
@@ -137,32 +139,19 @@ def _where(place: str, path: str | None, position: int) -> str:
     return f"{place}: {path}" if path else f"{place}: byte {position:,}"
 
 
-class _NamedOutside:
-    """Which names stand outside the states of functions and classes held by value."""
+class _Named:
+    """Where names stand: outside of functions and classes held by value, or anywhere."""
 
     def __init__(self, trace: Trace, value: Any) -> None:
         self._roots: list[Any] = [value, *(built for _, built in trace.objects)]
-        self._found: dict[tuple[str, str], GlobalRef] | None = None
-        self._inside: dict[tuple[str, str], GlobalRef] = {}
 
-    def holds(self, pair: tuple[str, str]) -> bool:
-        """Whether a name stands outside, or nowhere: then it was dropped after use."""
-        return self.reaches(pair) or pair not in self._inside
+    @cached_property
+    def outside(self) -> dict[tuple[str, str], GlobalRef]:
+        return _references(self._roots, inside=False)
 
-    def reaches(self, pair: tuple[str, str]) -> bool:
-        """Whether a name stands as a value outside."""
-        return pair in self._walked()
-
-    def first(self, pair: tuple[str, str], paths: dict[int, str]) -> GlobalRef | None:
-        """The reference, if it has a place in the data."""
-        ref = self._walked().get(pair) or self._inside.get(pair)
-        return ref if ref is not None and paths.get(id(ref)) else None
-
-    def _walked(self) -> dict[tuple[str, str], GlobalRef]:
-        if self._found is None:
-            self._found = _references(self._roots, inside=False)
-            self._inside = _references(self._roots, inside=True)
-        return self._found
+    @cached_property
+    def anywhere(self) -> dict[tuple[str, str], GlobalRef]:
+        return _references(self._roots, inside=True)
 
 
 def _references(roots: list[Any], *, inside: bool) -> dict[tuple[str, str], GlobalRef]:

@@ -51,10 +51,6 @@ def _dict(machine: PickleMachine, args: tuple[Any, ...]) -> dict[Any, Any]:
     return filled
 
 
-def _default_dict(machine: PickleMachine, args: tuple[Any, ...]) -> dict[Any, Any]:
-    return _dict(machine, args[1:])
-
-
 def _list(machine: PickleMachine, args: tuple[Any, ...]) -> list[Any]:
     items = args[0] if args else []
     if not isinstance(items, (list, tuple)):
@@ -70,19 +66,11 @@ def _set(machine: PickleMachine, args: tuple[Any, ...]) -> set[Any]:
     return set(map(machine.key, items))
 
 
-def _frozenset(machine: PickleMachine, args: tuple[Any, ...]) -> frozenset[Any]:
-    return frozenset(_set(machine, args))
-
-
 def _complex(machine: PickleMachine, args: tuple[Any, ...]) -> complex:
     real, imaginary = args
     if not isinstance(real, (int, float)) or not isinstance(imaginary, (int, float)):
         raise NotBuiltError("a complex number of something else")
     return complex(float(real), float(imaginary))
-
-
-def _tuple(machine: PickleMachine, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(_list(machine, args))
 
 
 def _getattr(machine: PickleMachine, args: tuple[Any, ...]) -> GlobalRef:
@@ -194,15 +182,15 @@ CONSTRUCTORS: Final = _aliases(
         ("builtins", "bytes"): _bytes,
         ("builtins", "complex"): _complex,
         ("builtins", "dict"): _dict,
-        ("builtins", "frozenset"): _frozenset,
+        ("builtins", "frozenset"): lambda machine, args: frozenset(_set(machine, args)),
         ("builtins", "getattr"): _getattr,
         ("builtins", "list"): _list,
         ("builtins", "set"): _set,
-        ("builtins", "tuple"): _tuple,
+        ("builtins", "tuple"): lambda machine, args: tuple(_list(machine, args)),
         ("_codecs", "encode"): _bytes,
         ("collections", "Counter"): _dict,
         ("collections", "OrderedDict"): _dict,
-        ("collections", "defaultdict"): _default_dict,
+        ("collections", "defaultdict"): lambda machine, args: _dict(machine, args[1:]),
         ("collections", "deque"): _list,
         ("copyreg", "__newobj__"): _new_object,
         ("copyreg", "_reconstructor"): _reconstructor,
@@ -213,7 +201,7 @@ CONSTRUCTORS: Final = _aliases(
         ("numpy.core.multiarray", "_reconstruct"): empty_array,
         ("numpy.core.multiarray", "scalar"): scalar,
         ("numpy.core.numeric", "_frombuffer"): array_from_buffer,
-        ("torch", "Size"): _tuple,
+        ("torch", "Size"): lambda machine, args: tuple(_list(machine, args)),
         ("torch._utils", "_rebuild_device_tensor_from_numpy"): _first,
         ("torch._utils", "_rebuild_parameter"): _first,
         ("torch._utils", "_rebuild_parameter_with_state"): _first,

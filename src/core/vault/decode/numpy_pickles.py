@@ -160,15 +160,11 @@ def array_from_buffer(machine: PickleMachine, args: tuple[Any, ...]) -> Any:
     data, dtype, shape, order = args
     machine.budget.spend(200, "an array")
     if isinstance(data, np.ndarray):
-        machine.budget.spend(_plain_bytes(data), "an array")
+        if data.dtype.hasobject:
+            raise NotBuiltError("the addresses of objects as numbers")
+        machine.budget.spend(data.nbytes, "an array")
         data = data.tobytes()
     return _from_bytes(machine, data, dtype, shape, order)
-
-
-def _plain_bytes(array: np.ndarray[Any, Any]) -> int:
-    if array.dtype.hasobject:
-        raise NotBuiltError("the addresses of objects as numbers")
-    return array.nbytes
 
 
 def empty_array(machine: PickleMachine, args: tuple[Any, ...]) -> Any:

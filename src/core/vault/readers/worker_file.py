@@ -71,7 +71,7 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
         )
     saved_specs = mapping_of(worker.get("policy_specs"))
     specs = {**mapping_of(mapping_of(config.get("multiagent")).get("policies")), **saved_specs}
-    filters = _filters_by_policy(worker)
+    filters = {str(key): saved for key, saved in mapping_of(worker.get("filters")).items()}
     algorithm = algorithm_name(class_path(worker.get("policy_config")))
     policies |= {
         policy_id: policy_record(
@@ -97,7 +97,8 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
         path=str(node.path.parent if node.path.is_file() else node.path),
         kind="algorithm",
         stack="old",
-        version="0.1" if _is_0_1(saved_specs, outer) else "0",
+        # Version 0.1 keeps nothing beside the worker, and its policies' specs in it.
+        version="0.1" if saved_specs and set(outer) == {"worker"} else "0",
         encoding="pickle",
         ray_version=ray_version,
         algorithm=first.algorithm if first else "",
@@ -129,11 +130,6 @@ def _with_algorithms(
     return completed
 
 
-def _is_0_1(specs: Mapping[str, Any], outer: Mapping[str, Any]) -> bool:
-    """Version 0.1 keeps nothing beside the worker, and its policies' specs in it."""
-    return bool(specs) and set(outer) == {"worker"}
-
-
 def _tune_metadata(node: Node, folder: Path, decoding: Decoding) -> Mapping[str, Any]:
     name = f"{node.path.name}{TUNE_NOTE}"
     for candidate in (folder / name, folder / TUNE_NOTE):
@@ -148,11 +144,6 @@ def _iteration(tune: Mapping[str, Any], node: Node) -> int | None:
         return counted
     number = node.path.name.rpartition("-")[2]
     return int(number) if number.isdigit() else None
-
-
-def _filters_by_policy(worker: Mapping[str, Any]) -> dict[str, Any]:
-    """Filter objects a rollout worker saved, by policy id."""
-    return {str(key): value for key, value in mapping_of(worker.get("filters")).items()}
 
 
 def _trial_algorithm(

@@ -40,24 +40,17 @@ class FlattenDataAgentConnector(FromContext, AgentConnector):
                 expected="AgentConnectorsOutput",
                 found=type(output).__name__,
             )
-        flat = SampleBatch.of(
-            {
-                name: column if column is None or _is_kept(name) else _flatten(column)
-                for name, column in dict.items(output.sample_batch)
-            }
-        )
-        return AgentConnectorDataType(
-            ac_data.env_id, ac_data.agent_id, AgentConnectorsOutput(output.raw_dict, flat)
-        )
+        columns = {}
+        for name, column in dict.items(output.sample_batch):
+            stays = column is None or name in _KEPT or name.startswith("state_out_")
+            columns[name] = column if stays else _flatten(column)
+        flat = AgentConnectorsOutput(output.raw_dict, SampleBatch.of(columns))
+        return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, flat)
 
     def part(self) -> Contribution | None:
         """Nothing, where observations are one array: a plan's have their leading axis."""
         space = self.ctx.observation_space
         return NOTHING if space is not None and nest.is_leaf(zero_of(space)) else None
-
-
-def _is_kept(name: str) -> bool:
-    return name in _KEPT or name.startswith("state_out_")
 
 
 def _flatten(column: Any) -> Any:
