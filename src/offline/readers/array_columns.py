@@ -83,36 +83,36 @@ def _of_member(stream: IO[bytes], size: int) -> ArrayColumn:
     row_bytes = checked_bytes(shape[1:], dtype)
 
     def read(first: int, last: int, budget: Budget) -> Array:
-        wanted = (last - first) * row_bytes
-        budget.spend(wanted, "rows of an array")
-        data = stream.read(wanted)
-        if len(data) != wanted:
+        byte_count = (last - first) * row_bytes
+        budget.spend(byte_count, "rows of an array")
+        data = stream.read(byte_count)
+        if len(data) != byte_count:
             raise corrupt("it ends before its last row")
         return np.frombuffer(data, dtype).reshape(last - first, *shape[1:])
 
     def read_columns_first(first: int, last: int, budget: Budget) -> Array:
-        if not whole:
+        if not arrays:
             budget.spend(rows * row_bytes, "an array")
             data = stream.read(rows * row_bytes)
-            whole.append(np.frombuffer(data, dtype).reshape(shape, order="F"))
-        return np.ascontiguousarray(whole[0][first:last])
+            arrays.append(np.frombuffer(data, dtype).reshape(shape, order="F"))
+        return np.ascontiguousarray(arrays[0][first:last])
 
-    whole: list[Array] = []
+    arrays: list[Array] = []
     return ArrayColumn(rows, read_columns_first if is_fortran else read)
 
 
 def _of_hdf5(file: Any) -> dict[str, ArrayColumn]:
-    found: dict[str, ArrayColumn] = {}
+    columns: dict[str, ArrayColumn] = {}
     groups = [("", file)]
     for path, group in groups:
         for name, item in hdf5.members(group).items():
-            _check_count(len(found) + len(groups))
+            _check_count(len(columns) + len(groups))
             if hdf5.is_group(item):
                 if path.count("/") < 2:
                     groups.append((f"{path}{name}/", item))
             else:
-                found[f"{path}{name}"] = _of_dataset(item, f"{path}{name}")
-    return found
+                columns[f"{path}{name}"] = _of_dataset(item, f"{path}{name}")
+    return columns
 
 
 def _of_dataset(data: Any, name: str) -> ArrayColumn:

@@ -68,14 +68,14 @@ class ArrayReader(ReaderOfEpisodes):
     @classmethod
     def of(cls, found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Self | None:
         """A reader of these files, or None if the first that can be read has no steps."""
-        held = [place for place in found if place.suffix in SUFFIXES and not place.member]
-        for place in held:
+        files = [place for place in found if place.suffix in SUFFIXES and not place.member]
+        for place in files:
             try:
                 with at(), opened(place) as arrays:
-                    known = _by_our_names(arrays, columns)
+                    by_name = _by_our_names(arrays, columns)
             except RlconnectError:  # h5py is missing, or the file is damaged
                 continue
-            return cls(held, limits, columns) if known.keys() >= {*_NEEDED} else None
+            return cls(files, limits, columns) if by_name.keys() >= {*_NEEDED} else None
         return None
 
     def episodes(self, damage: Damage) -> Iterator[SingleAgentEpisode]:
@@ -89,22 +89,22 @@ class ArrayReader(ReaderOfEpisodes):
 
     def _of_file(self, place: Place, number: int, damage: Damage) -> Iterator[SingleAgentEpisode]:
         with one_load(self._limits) as budget, at(), opened(place) as columns:
-            known = _by_our_names(columns, self._names)
-            missing = [name for name in _NEEDED if name not in known]
+            by_name = _by_our_names(columns, self._names)
+            missing = [name for name in _NEEDED if name not in by_name]
             if missing:
-                raise corrupt(f"it has no column {', '.join(missing)}", found=sorted(known))
-            outcomes = _outcomes(known, budget)
+                raise corrupt(f"it has no column {', '.join(missing)}", found=sorted(by_name))
+            outcomes = _outcomes(by_name, budget)
             bounds = _bounds(outcomes)
-            extra_rows = _extra_rows(known, len(outcomes["rewards"]), len(bounds), place, damage)
+            extra_rows = _extra_rows(by_name, len(outcomes["rewards"]), len(bounds), place, damage)
         with opened(place) as columns:  # from the first row again
-            known = _by_our_names(columns, self._names)
+            by_name = _by_our_names(columns, self._names)
             for count, (start, stop) in enumerate(bounds):
                 with one_load(self._limits) as budget, at(f"episode {count}"):
-                    held = {
-                        name: _read(known[name], stop - start + extra, budget)
+                    parts = {
+                        name: _read(by_name[name], stop - start + extra, budget)
                         for name, extra in extra_rows.items()
                     }
-                    episode = _episode(number + count, held, outcomes, slice(start, stop))
+                    episode = _episode(number + count, parts, outcomes, slice(start, stop))
                 yield episode
 
 
@@ -129,23 +129,23 @@ def _by_our_names(columns: Mapping[str, ArrayColumn], names: Names) -> _Known:
     return {**known, **{name: own for name, own in columns.items() if name not in taken}}
 
 
-def _outcomes(known: _Known, budget: Budget) -> dict[str, Array]:
+def _outcomes(by_name: _Known, budget: Budget) -> dict[str, Array]:
     """What tells where episodes end: one number for each step of the file."""
-    held: dict[str, Array] = {}
+    outcomes: dict[str, Array] = {}
     for name in _OUTCOMES:
-        column = known.get(name)
+        column = by_name.get(name)
         if not isinstance(column, ArrayColumn):
             continue
-        steps = len(held["rewards"]) if held else column.rows
+        steps = len(outcomes["rewards"]) if outcomes else column.rows
         values = column.read(steps, budget) if column.rows == steps >= 0 else np.empty(0)
         if column.rows != steps or values.size != steps:
             raise corrupt(
                 f"the column {name} has not one number for each step",
-                expected=f"{steps:,} of them" if held else "shape (steps,)",
+                expected=f"{steps:,} of them" if outcomes else "shape (steps,)",
                 found=f"{column.rows:,} rows" if column.rows != steps else str(values.shape),
             )
-        held[name] = values.reshape(-1)
-    return held
+        outcomes[name] = values.reshape(-1)
+    return outcomes
 
 
 def _bounds(outcomes: Mapping[str, Array]) -> list[tuple[int, int]]:
@@ -166,14 +166,14 @@ def _bounds(outcomes: Mapping[str, Array]) -> list[tuple[int, int]]:
 
 
 def _extra_rows(
-    known: _Known, steps: int, episodes: int, place: Place, damage: Damage
+    by_name: _Known, steps: int, episodes: int, place: Place, damage: Damage
 ) -> dict[str, int]:
     """The columns to read with each episode, and how many rows more than steps they have there.
 
     What has another number of rows tells of the file, not of a step, and is passed over.
     """
     extra_rows = {}
-    for name, column in known.items():
+    for name, column in by_name.items():
         if name in _OUTCOMES or name.startswith(_ABOUT):
             continue
         parts = [column] if isinstance(column, ArrayColumn) else [*column.values()]
@@ -200,28 +200,34 @@ def _extra_rows(
 def _read(column: ArrayColumn | dict[str, ArrayColumn], rows: int, budget: Budget) -> Any:
     if isinstance(column, ArrayColumn):
         return column.read(rows, budget)
-    made: dict[str, Any] = {}
+    tree: dict[str, Any] = {}
     for path, part in column.items():
         *groups, name = path.split("/")
-        place = made
+        place = tree
         for group in groups:
             place = place.setdefault(group, {})
         place[name] = part.read(rows, budget)
-    return made
+    return tree
 
 
 def _episode(
-    number: int, held: dict[str, Any], outcomes: Mapping[str, Array], rows: slice
+    number: int, columns: dict[str, Any], outcomes: Mapping[str, Array], rows: slice
 ) -> SingleAgentEpisode:
     steps = rows.stop - rows.start
-    seen, after, actions = held.pop("obs"), held.pop("new_obs", None), held.pop("actions")
-    if len(nest.a_leaf(seen)) == steps:
-        last = nest.taken(seen if after is None else after, slice(steps - 1, steps))
+    observations, after, actions = (
+        columns.pop("obs"),
+        columns.pop("new_obs", None),
+        columns.pop("actions"),
+    )
+    if len(nest.a_leaf(observations)) == steps:
+        last = nest.taken(observations if after is None else after, slice(steps - 1, steps))
         if after is None:
             last = nest.map_structure(np.zeros_like, last)
-        seen = nest.joined([seen, last])
+        observations = nest.joined([observations, last])
     infos = {
-        name.removeprefix(_INFOS): held.pop(name) for name in [*held] if name.startswith(_INFOS)
+        name.removeprefix(_INFOS): columns.pop(name)
+        for name in [*columns]
+        if name.startswith(_INFOS)
     }
     ended = {
         name: bool(outcomes[name][rows.stop - 1])
@@ -231,7 +237,7 @@ def _episode(
     ids = outcomes.get("eps_id")
     return SingleAgentEpisode(
         str(number if ids is None else ids[rows.start]),
-        observations=seen,
+        observations=observations,
         actions=actions,
         rewards=outcomes["rewards"][rows].astype(np.float64),
         infos=[
@@ -241,6 +247,6 @@ def _episode(
         # Where nothing tells how episodes end, another one that follows tells that this one did.
         terminated=ended.get("terminateds", not ended and rows.stop < len(outcomes["rewards"])),
         truncated=ended.get("truncateds", False) and not ended.get("terminateds", False),
-        extra_model_outputs=held,
+        extra_model_outputs=columns,
         len_lookback_buffer=0,
     ).to_numpy()

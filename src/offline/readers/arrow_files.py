@@ -120,10 +120,10 @@ def tree_of(column: Any, budget: Budget, name: str, shape: tuple[int, ...] | Non
             values = tree_of(column.flatten(), budget, name)
         if isinstance(values, dict) or (shape is None and len(values) % max(1, len(column))):
             raise corrupt(f"the rows of column {name!r} differ in shape")
-        own = shape if shape is not None else (len(values) // max(1, len(column)),)
-        if len(values) != len(column) * int(np.prod(own, dtype=object)):
+        row_shape = shape if shape is not None else (len(values) // max(1, len(column)),)
+        if len(values) != len(column) * int(np.prod(row_shape, dtype=object)):
             raise corrupt(f"column {name!r} does not hold arrays of the shape it declares")
-        return values.reshape(len(column), *own)
+        return values.reshape(len(column), *row_shape)
     if any(is_(kind) for is_ in (types.is_string, types.is_large_string, types.is_binary)):
         budget.spend(128 * len(column), f"column {name!r}")
         return np.array(column.to_pylist(), object)
@@ -133,10 +133,10 @@ def tree_of(column: Any, budget: Budget, name: str, shape: tuple[int, ...] | Non
 
 
 def _told_shape(field: Any) -> tuple[int, ...] | None:
-    told = (field.metadata or {}).get(b"shape")
-    if told is None:
+    text = (field.metadata or {}).get(b"shape")
+    if text is None:
         return None
-    sizes = [part for part in told.decode("latin-1").strip("()[] ").split(",") if part.strip()]
+    sizes = [part for part in text.decode("latin-1").strip("()[] ").split(",") if part.strip()]
     if not all(part.strip().isdecimal() and len(part) < 12 for part in sizes):
-        raise corrupt(f"field {field.name!r} has no valid shape", found=told[:40])
+        raise corrupt(f"field {field.name!r} has no valid shape", found=text[:40])
     return checked_shape([int(part) for part in sizes], f"field {field.name!r}")

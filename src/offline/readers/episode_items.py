@@ -45,17 +45,19 @@ def quick_state(data: bytes, budget: Budget) -> dict[str, Any] | None:
             outputs = state.get("extra_model_outputs") or {}
             if not isinstance(outputs, dict) or not all(map(_is_open, outputs.values())):
                 return None
-            made: dict[str, Any] = {n: _buffer(state.pop(n), budget) for n in _COLUMNS}
-            made["extra_model_outputs"] = {n: _buffer(own, budget) for n, own in outputs.items()}
+            columns: dict[str, Any] = {n: _buffer(state.pop(n), budget) for n in _COLUMNS}
+            columns["extra_model_outputs"] = {
+                n: _buffer(output, budget) for n, output in outputs.items()
+            }
             state.pop("extra_model_outputs", None)
             infos = state.get("infos")
             if isinstance(infos, dict) and not any(infos["data"]):
-                made["infos"] = state.pop("infos")
-            made |= _plain(state, budget)
+                columns["infos"] = state.pop("infos")
+            columns |= _plain(state, budget)
     except (ValueError, TypeError, KeyError, RecursionError, _UnusualError):
         return None
     budget.spend(16 * len(data), "an episode")
-    return made
+    return columns
 
 
 def _is_open(buffer: Any) -> bool:
@@ -103,10 +105,10 @@ def _joined(items: list[dict[Any, Any]], mark: str | bytes) -> Any:
         names = tuple(name.encode() for name in names)
     type_, kind, shape, data = names
     first = items[0]
-    told, sizes = first[type_], first.get(shape, [])
-    if not isinstance(told, str) or not _DTYPE.fullmatch(told) or not isinstance(sizes, list):
+    code, sizes = first[type_], first.get(shape, [])
+    if not isinstance(code, str) or not _DTYPE.fullmatch(code) or not isinstance(sizes, list):
         raise _UnusualError
-    dtype = np.dtype(told)
+    dtype = np.dtype(code)
     if not all(type(size) is int and 0 <= size < 1 << 31 for size in sizes) or len(sizes) > 8:
         raise _UnusualError
     width = int(np.prod(sizes, dtype=object)) * dtype.itemsize

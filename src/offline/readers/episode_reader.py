@@ -44,12 +44,12 @@ class EpisodeReader(ReaderOfEpisodes):
 
     def episodes(self, damage: Damage) -> Iterator[Episode]:
         """Each episode, or piece of one, once."""
-        seen: set[tuple[Any, int]] = set()
+        known_pieces: set[tuple[Any, int]] = set()
         for place in self.found:
             for _, episode in read_rows(place, self._limits, damage, _episode_of):
                 key = episode.id_, getattr(episode, "t_started", 0)
-                if key not in seen:
-                    seen.add(key)
+                if key not in known_pieces:
+                    known_pieces.add(key)
                     yield episode
 
     def written_by(self, damage: Damage) -> str | None:

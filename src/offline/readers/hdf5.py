@@ -96,7 +96,7 @@ def _unpacked(
         )
     first, last = (0, data.shape[0]) if rows is None else (rows.start, rows.stop)
     is_plain = dtype == data.dtype
-    made = np.full((last - first, *data.shape[1:]), data.fillvalue if is_plain else 0, dtype)
+    array = np.full((last - first, *data.shape[1:]), data.fillvalue if is_plain else 0, dtype)
     chunk = data.chunks
     size = int(np.prod(chunk, dtype=object)) * dtype.itemsize
     budget.spend(2 * size, f"a chunk of {name!r}")
@@ -116,9 +116,9 @@ def _unpacked(
         values = np.frombuffer(packed, dtype).reshape(chunk)[max(0, first - place[0]) :]
         begins = [max(0, place[0] - first), *place[1:]]
         steps = [len(values), *chunk[1:]]
-        room = made[tuple(slice(at, at + step) for at, step in zip(begins, steps, strict=True))]
+        room = array[tuple(slice(at, at + step) for at, step in zip(begins, steps, strict=True))]
         room[...] = values[tuple(map(slice, room.shape))]
-    return made
+    return array
 
 
 def _inflated(packed: bytes, size: int, _: int) -> bytes:
@@ -129,9 +129,9 @@ def _inflated(packed: bytes, size: int, _: int) -> bytes:
 
 
 def _unshuffled(packed: bytes, _: int, width: int) -> bytes:
-    whole = len(packed) // width * width
-    rows = np.frombuffer(packed, np.uint8, whole).reshape(width, -1)
-    return bytes(rows.T.tobytes() + packed[whole:])
+    length = len(packed) // width * width
+    rows = np.frombuffer(packed, np.uint8, length).reshape(width, -1)
+    return bytes(rows.T.tobytes() + packed[length:])
 
 
 _UNPACK: Final[Mapping[int, Any]] = {
@@ -154,10 +154,10 @@ def _bytes(data: Any, budget: Budget, name: str) -> Array:
     budget.work(20 * count, name)
     sizes = _unpacked(data, _REFERENCE, budget, name)["size"]
     budget.spend(int(sizes.sum(dtype=np.uint64)), f"{name!r}")
-    made = np.empty(count, object)
+    rows_of_bytes = np.empty(count, object)
     for row in range(count):
-        made[row] = data[row].tobytes()
-    return made
+        rows_of_bytes[row] = data[row].tobytes()
+    return rows_of_bytes
 
 
 def _texts(data: Any, budget: Budget, name: str) -> Array:
@@ -166,14 +166,14 @@ def _texts(data: Any, budget: Budget, name: str) -> Array:
     budget.work(20 * count, name)
     if data.ndim != 1 or data.id.get_create_plist().get_nfilters():
         raise corrupt(f"{name!r} holds texts that are not read", found=f"shape {data.shape}")
-    made = np.empty(data.shape, object)
+    texts = np.empty(data.shape, object)
     for row in range(count):
         text = data[row]
         if len(text) > _TEXT_BYTES:
             raise LimitExceededError(f"a text of {name!r} is {len(text):,} bytes long")
         budget.spend(4 * len(text), f"{name!r}")
-        made[row] = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
-    return made
+        texts[row] = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+    return texts
 
 
 def read_attribute(group: Any, name: str) -> Any:

@@ -27,26 +27,28 @@ def unpacked(
 
     Without a `shape` all are to have the first one's.
     """
-    made: Array | None = None
+    images: Array | None = None
     for number, packed in enumerate(rows):
         what = f"image {number} of {name!r}"
         image = _opened(packed, what)
-        own = (image.height, image.width, len(image.getbands()))
+        image_shape = (image.height, image.width, len(image.getbands()))
         if shape is None:
-            shape = own
-        if own != tuple(shape):
-            raise corrupt(f"{what} has another shape", expected=str(tuple(shape)), found=str(own))
-        size = int(np.prod(own, dtype=object))
-        if made is None:
+            shape = image_shape
+        if image_shape != tuple(shape):
+            raise corrupt(
+                f"{what} has another shape", expected=str(tuple(shape)), found=str(image_shape)
+            )
+        size = int(np.prod(image_shape, dtype=object))
+        if images is None:
             budget.spend(len(rows) * size, f"{name!r}")
-            made = np.empty((len(rows), *own), np.uint8)
+            images = np.empty((len(rows), *image_shape), np.uint8)
         # An image may come in many passes, each of which goes over all of it.
         budget.work(1 + packed.count(_SCAN) * size // _BYTES_A_STEP, name)
         try:
-            made[number] = np.asarray(image).reshape(own)
+            images[number] = np.asarray(image).reshape(image_shape)
         except _FOREIGN_ERRORS as error:
             raise corrupt(f"{what} is cut or damaged", found=str(error)[:160]) from None
-    return np.zeros((0, *(shape or ())), np.uint8) if made is None else made
+    return np.zeros((0, *(shape or ())), np.uint8) if images is None else images
 
 
 def _opened(packed: bytes, what: str) -> Any:

@@ -54,15 +54,15 @@ class MinariReader(ReaderOfEpisodes):
     @classmethod
     def of(cls, found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Self | None:
         """A reader of these files, or None if there is none of Minari's among them."""
-        held = [each for each in found if each.suffix in (*hdf5.SUFFIXES, ".arrow")]
-        if not held:
+        files = [each for each in found if each.suffix in (*hdf5.SUFFIXES, ".arrow")]
+        if not files:
             return None
         beside = {_folder(each): each for each in found if each.file_name == METADATA}
-        for each in held:
+        for each in files:
             for folder in (each.path.parent, each.path.parent.parent):
                 if not each.member and (folder / METADATA).is_file():
                     beside.setdefault(str(folder), Place(folder / METADATA, METADATA))
-        return cls(held, beside, limits)
+        return cls(files, beside, limits)
 
     def episodes(self, damage: Damage) -> Iterator[SingleAgentEpisode]:
         """Each episode, in the order of their numbers."""
@@ -91,15 +91,17 @@ class MinariReader(ReaderOfEpisodes):
         with place.open() as file:
             text = file.read(_MOST_METADATA)
         try:
-            told = parsed(text, budget, METADATA)
+            metadata = parsed(text, budget, METADATA)
         except CheckpointError as error:
             if damage is not None:
                 damage.note(place.name, None, error)
             return {}
-        return told if isinstance(told, dict) else {}
+        return metadata if isinstance(metadata, dict) else {}
 
-    def _spaces(self, told: Mapping[str, Any], budget: Budget) -> list[AnySpace | None]:
-        return [read_space(told.get(f"{kind}_space"), budget) for kind in ("observation", "action")]
+    def _spaces(self, metadata: Mapping[str, Any], budget: Budget) -> list[AnySpace | None]:
+        return [
+            read_space(metadata.get(f"{kind}_space"), budget) for kind in ("observation", "action")
+        ]
 
     def _in_hdf5(self, place: Place, damage: Damage) -> Iterator[SingleAgentEpisode]:
         with damage.passing_over(place.name), hdf5.stumbling("it"), hdf5.opened(place) as file:
@@ -158,8 +160,8 @@ def _dataset_folder(place: Place) -> str:
 
 
 def _number(name: str) -> int:
-    found = _NUMBER.search(Path(name).name)
-    return int(found[1]) if found and len(found[1]) < 19 else 0
+    match = _NUMBER.search(Path(name).name)
+    return int(match[1]) if match and len(match[1]) < 19 else 0
 
 
 def _from_hdf5(
@@ -169,22 +171,22 @@ def _from_hdf5(
     if group is None or not hdf5.is_group(group):
         raise corrupt("this is no episode", expected="a group of columns")
     members = hdf5.members(group)
-    held = {key: hdf5.read_tree(item, budget, key) for key, item in members.items()}
-    own, first = hdf5.read_attribute(group, "id"), 0
-    extra = held.pop(OWN, {})
+    columns = {key: hdf5.read_tree(item, budget, key) for key, item in members.items()}
+    episode_id, first = hdf5.read_attribute(group, "id"), 0
+    extra = columns.pop(OWN, {})
     if OWN in members:
         inner = members[OWN]
-        own = hdf5.read_attribute(inner, "id") or own
+        episode_id = hdf5.read_attribute(inner, "id") or episode_id
         first = hdf5.read_attribute(inner, "t_started") or 0
-    told = extra.pop(INFOS, None)
-    if told is not None:
-        texts = [parsed(str(text).encode(), budget, "infos") for text in told]
-        held["infos"] = [each if isinstance(each, dict) else {} for each in texts]
+    info_texts = extra.pop(INFOS, None)
+    if info_texts is not None:
+        texts = [parsed(str(text).encode(), budget, "infos") for text in info_texts]
+        columns["infos"] = [each if isinstance(each, dict) else {} for each in texts]
     for key in ("observations", "actions"):
-        held[key] = _with_tuples(held.get(key))
-    id_ = str(_number(name) if own is None else own)
+        columns[key] = _with_tuples(columns.get(key))
+    id_ = str(_number(name) if episode_id is None else episode_id)
     extra = _with_tuples(extra)
-    return _episode(id_, held, spaces, budget, extra, checked_int(first, "the first step"))
+    return _episode(id_, columns, spaces, budget, extra, checked_int(first, "the first step"))
 
 
 def _with_tuples(tree: Any) -> Any:
@@ -238,38 +240,38 @@ def _fields(column: Any) -> set[str]:
 
 def _episode(
     id_: str,
-    held: Mapping[str, Any],
+    columns: Mapping[str, Any],
     spaces: list[AnySpace | None],
     budget: Budget,
     outputs: Mapping[str, Any] = MappingProxyType({}),
     first: int = 0,
 ) -> SingleAgentEpisode:
-    missing = sorted(_NEEDED - set(held))
+    missing = sorted(_NEEDED - set(columns))
     if missing:
         raise corrupt(f"this episode has no {', '.join(missing)}")
     by_name = {"observations": spaces[0], "actions": spaces[1]}
-    held = {
+    columns = {
         name: column if isinstance(column, list) else _seen(column, by_name.get(name), budget, name)
-        for name, column in held.items()
+        for name, column in columns.items()
     }
-    ends = [np.asarray(held[name]) for name in ("terminations", "truncations")]
-    rewards = np.asarray(held["rewards"])
+    ends = [np.asarray(columns[name]) for name in ("terminations", "truncations")]
+    rewards = np.asarray(columns["rewards"])
     steps = len(rewards)
-    rows = [*map(len, nest.flatten(held["actions"])), *map(len, ends)]
-    rows += [len(leaf) for own in outputs.values() for leaf in nest.flatten(own)]
-    seen = [*map(len, nest.flatten(held["observations"]))]
-    if not steps or set(rows) != {steps} or set(seen) != {steps + 1}:
+    rows = [*map(len, nest.flatten(columns["actions"])), *map(len, ends)]
+    rows += [len(leaf) for output in outputs.values() for leaf in nest.flatten(output)]
+    observation_rows = [*map(len, nest.flatten(columns["observations"]))]
+    if not steps or set(rows) != {steps} or set(observation_rows) != {steps + 1}:
         raise corrupt(
             "its columns have different numbers of rows",
             expected=f"{steps} and {steps + 1} observations",
-            found=f"{sorted({*rows})} and {sorted({*seen})}",
+            found=f"{sorted({*rows})} and {sorted({*observation_rows})}",
         )
     return SingleAgentEpisode(
         id_,
-        observations=held["observations"],
-        actions=held["actions"],
+        observations=columns["observations"],
+        actions=columns["actions"],
         rewards=rewards.reshape(steps),
-        infos=_infos(held.get("infos"), steps),
+        infos=_infos(columns.get("infos"), steps),
         terminated=bool(ends[0].reshape(-1)[-1]),
         truncated=bool(ends[1].reshape(-1)[-1]),
         extra_model_outputs=outputs,
@@ -280,11 +282,11 @@ def _episode(
     )
 
 
-def _infos(held: Any, steps: int) -> list[Any]:
-    if isinstance(held, list) and len(held) == steps + 1:
-        return held
-    if not isinstance(held, dict) or not held:
+def _infos(infos: Any, steps: int) -> list[Any]:
+    if isinstance(infos, list) and len(infos) == steps + 1:
+        return infos
+    if not isinstance(infos, dict) or not infos:
         return [{} for _ in range(steps + 1)]
-    if any(len(leaf) != steps + 1 for leaf in nest.flatten(held)):
+    if any(len(leaf) != steps + 1 for leaf in nest.flatten(infos)):
         raise corrupt("the infos have another number of rows", expected=f"{steps + 1}")
-    return [nest.map_structure(lambda leaf, t=t: leaf[t], held) for t in range(steps + 1)]
+    return [nest.map_structure(lambda leaf, t=t: leaf[t], infos) for t in range(steps + 1)]

@@ -15,12 +15,12 @@ from ...core.types import Array
 from .json_lines import parsed
 
 
-def read_space(told: Any, budget: Budget) -> AnySpace | None:
+def read_space(text: Any, budget: Budget) -> AnySpace | None:
     """The space in a text of JSON; None where there is none, or of a kind we do not know."""
-    if not isinstance(told, str):
+    if not isinstance(text, str):
         return None
     try:
-        return _space(parsed(told.encode(), budget, "a space"), budget)
+        return _space(parsed(text.encode(), budget, "a space"), budget)
     except _UnknownKindError:
         return None
 
@@ -63,8 +63,8 @@ def _space(data: Any, budget: Budget) -> AnySpace:
         return _MinariFields(kind, data, budget).made()
 
 
-def _array(given: Any, dtype: np.dtype[Any]) -> Array:
+def _array(values: Any, dtype: np.dtype[Any]) -> Array:
     try:
-        return np.array(given, dtype)
+        return np.array(values, dtype)
     except (TypeError, ValueError, OverflowError):
-        raise corrupt("this is no array of a space", expected=str(dtype), found=given) from None
+        raise corrupt("this is no array of a space", expected=str(dtype), found=values) from None

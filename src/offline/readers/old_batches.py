@@ -87,8 +87,8 @@ def _sample_batch(record: Any, budget: Budget, kind: str = "") -> SampleBatch:
 
 def _rows(record: Mapping[str, Any]) -> int | None:
     """How many rows there are, by the first column that says so before it is decoded."""
-    known = map(record.get, _ONE_NUMBER_A_ROW)
-    return next((len(column) for column in known if isinstance(column, list)), None)
+    columns = map(record.get, _ONE_NUMBER_A_ROW)
+    return next((len(column) for column in columns if isinstance(column, list)), None)
 
 
 def _column(value: Any, rows: int | None, budget: Budget, name: str) -> Any:
@@ -169,13 +169,13 @@ def _flat(value: Any) -> list[Any]:
 
 
 def _collect_kinds(value: list[Any], kinds: set[type]) -> None:
-    own = set(map(type, value))
-    if list in own:
+    kinds_here = set(map(type, value))
+    if list in kinds_here:
         for part in value:
             if type(part) is list:
                 _collect_kinds(part, kinds)
-        own.discard(list)
-    kinds |= own
+        kinds_here.discard(list)
+    kinds |= kinds_here
 
 
 def _longest(value: list[Any]) -> int:
@@ -205,14 +205,14 @@ def _unpacked(value: Any, name: str) -> Any:
 
 def _checked_rows(columns: Mapping[str, Any]) -> int:
     """How many rows all columns have; those with an entry for each sequence may have others."""
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for name, column in columns.items():
         if not is_per_sequence(name):
             for array in [column] if type(column) is np.ndarray else arrays_of(column):
-                found.setdefault(len(array), name)
-    if len(found) > 1:
-        told = ", ".join(f"{name!r} {rows:,}" for rows, name in found.items())
-        raise corrupt("its columns have different numbers of rows", found=told)
-    if not found:
+                names.setdefault(len(array), name)
+    if len(names) > 1:
+        counts = ", ".join(f"{name!r} {rows:,}" for rows, name in names.items())
+        raise corrupt("its columns have different numbers of rows", found=counts)
+    if not names:
         raise corrupt("this batch has no columns")
-    return next(iter(found))
+    return next(iter(names))
