@@ -91,7 +91,7 @@ def random_play(playing: Callable[[], Any], episodes: int, seed: int) -> Played:
 
 def taught_config(
     config: AlgorithmConfig,
-    playing: Callable[[], Any],
+    playing: Callable[[], Any] | str,
     teacher: PolicyTeacher,
     num_envs: int,
     lr: float,
@@ -101,7 +101,7 @@ def taught_config(
 ) -> AlgorithmConfig:
     """The student's config with the teacher beside its runner and in its loss."""
     config.teacher = teacher
-    config.environment(lambda settings: playing())
+    config.environment(playing if isinstance(playing, str) else lambda settings: playing())
     config.env_runners(
         num_env_runners=0, num_envs_per_env_runner=num_envs, batch_mode="truncate_episodes"
     )

@@ -14,6 +14,7 @@ from ...core.errors import ConfigError
 from ...v2.config.algorithm_config import AlgorithmConfig
 from ...v2.env_runners.multi_agent import MultiAgentEnvRunner
 from ...v2.env_runners.single_agent import SingleAgentEnvRunner
+from ...v2.envs.vectorising import mode_of
 from ...v2.learning.teaching import TEACHER_KL
 from ...v2.metrics.names import NUM_ENV_STEPS_SAMPLED_LIFETIME
 from ..actor.actor import Actor
@@ -48,7 +49,7 @@ def teach(
     round_steps: int = 500,
     num_envs: int = 16,
     lr: float = 3e-3,
-    epochs: int = 80,
+    epochs: int = 25,
     minibatch_size: int = 256,
     values: float = 0.5,
     episodes: int = 20,
@@ -73,7 +74,8 @@ def teach(
         until: The agreement that is enough in two rounds running: the share of steps with the same
             best action.
         steps: How many steps are played at most.
-        round_steps: How many of them a round has.
+        round_steps: How many of them a round has; of each environment some 30, as every stretch of
+            an episode costs something.
         num_envs: How many environments are played side by side.
         lr: The learning rate at first; after `steps` it is a tenth of that.
         epochs: How many steps are learnt from after a round, for each that was played in it; the
@@ -135,7 +137,12 @@ def teach(
             hint="it sees other things than it was trained on, or does them otherwise; adapt it "
             "first: rlconnect.adapt(teacher, env=..., obs=...).",
         )
-    learning = playing
+    learning: Callable[[], Any] | str = playing
+    if (
+        isinstance(env_source, str)
+        and mode_of(config.gym_env_vectorize_mode) == "vector_entry_point"
+    ):
+        learning = env_source
     if data is not None:
         if mapping is not None:
             raise ConfigError(

@@ -22,6 +22,7 @@ from rlconnect.v2 import MeanStdFilter, PPOConfig, make_multi_agent
 from rlconnect.v2.learning.loss_check import LossError
 
 from tests.bridge.teach.rule import SEEN, SMALL, Follow, Sign, recurrent, teacher
+from tests.core.vault.recorded import ROOT
 
 
 def config(**model):
@@ -89,6 +90,18 @@ def test_a_filter_counts_at_first_and_stands_still_for_the_lessons(tmp_path):
     assert again.lessons[0].agreement > 0.7
     (piece,) = again.student.env_to_module["MeanStdFilter"]
     assert piece.num_counted == counted
+
+
+def test_an_environment_plays_in_its_own_vector():
+    """One that brings a vectorised form is played in that, if the student's config says so."""
+    student = PPOConfig().environment("CartPole-v1").rl_module(model_config=SMALL)
+    student.env_runners(gym_env_vectorize_mode="vector_entry_point")
+    cart = load(ROOT / "examples/checkpoints/ppo-cartpole-ray-2.7").only
+
+    found = taught(student, teacher=cart, steps=400, round_steps=200, episodes=2)
+
+    assert len(found.lessons) == 2
+    assert found.teacher_returns.mean == 500
 
 
 def test_it_is_saved_taught_on_and_plays(tmp_path):
