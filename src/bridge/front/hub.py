@@ -70,17 +70,17 @@ def push(
         ConfigError: That is no name of a repository.
         MissingExtraError: huggingface_hub is not installed.
     """
-    found = _REPO.fullmatch(repo)
-    if found is None:
+    address = _REPO.fullmatch(repo)
+    if address is None:
         raise ConfigError(f"repository {repo!r}", expected="hf://USER/NAME")
-    name = found[1]
-    wanted = None if policies is None else [*policies]
+    name = address[1]
+    policy_names = None if policies is None else [*policies]
     checkpoint = of_newest(path, open_checkpoint)
-    facts = describe_checkpoint(checkpoint, policies=wanted)
+    facts = describe_checkpoint(checkpoint, policies=policy_names)
     card = model_card(facts, name, measured)
     with tempfile.TemporaryDirectory(prefix="rlconnect-") as place:
         folder = Path(place, "copy")
-        copy = convert(checkpoint.path, folder, policies=wanted)
+        copy = convert(checkpoint.path, folder, policies=policy_names)
         (folder / "README.md").write_text(card, encoding="utf-8")
         page = "" if dry_run else _sent(folder, name, private, message or _message(copy))
     return Pushed(f"hf://{name}", page, card, copy)
@@ -142,7 +142,7 @@ def model_card(
         lines += ["", _earned(visible(env), measured)]
     for name, actor in actors.items():
         lines += ["", f"## {_code(name)}", "", "| | |", "|---|---|"]
-        lines += [f"| {label} | `{_code(said)}` |" for label, said in _rows(actor) if said]
+        lines += [f"| {label} | `{_code(text)}` |" for label, text in _rows(actor) if text]
     call = f'policies = rlconnect.load("hf://{repo}")'
     lines += ["", "## Use it", "", "```sh", 'pip install "rlconnect[hub]"', "```", ""]
     lines += ["```python", "import rlconnect", "", call]
@@ -182,8 +182,8 @@ def _earned(env: str, measured: Mapping[str, Any]) -> str:
     half = measured.get("half_interval")
     spread = "" if half is None else f" ± {half:.3g} (95 %)"
     count = measured["episodes"]
-    told = f"{count} episodes" if count > 1 else "one episode"
-    return f"It earned {measured['mean']:.5g}{spread} on average in {told} of `{_code(env)}`."
+    episodes = f"{count} episodes" if count > 1 else "one episode"
+    return f"It earned {measured['mean']:.5g}{spread} on average in {episodes} of `{_code(env)}`."
 
 
 def _index(repo: str, env: str, measured: Mapping[str, Any]) -> list[str]:

@@ -53,19 +53,19 @@ def context_from_data(data: Mapping[str, Any], trust: Trust = NOTHING) -> Connec
         list(data["initial_states"]),
         space,
         _space(data["action_space"]),
-        None if views is None else {name: _view(held) for name, held in views.items()},
+        None if views is None else {name: _view(settings) for name, settings in views.items()},
         bool(data["is_policy_recurrent"]),
         trust,
     )
 
 
 def _view_data(view: ViewRequirement) -> dict[str, Any]:
-    held = {name: getattr(view, name) for name in _VIEW}
-    return {**held, "shift": view.shift_arr.tolist(), "space": _space_data(view.space)}
+    settings = {name: getattr(view, name) for name in _VIEW}
+    return {**settings, "shift": view.shift_arr.tolist(), "space": _space_data(view.space)}
 
 
-def _view(held: Mapping[str, Any]) -> ViewRequirement:
-    return ViewRequirement(**{**held, "space": _space(held["space"])})
+def _view(settings: Mapping[str, Any]) -> ViewRequirement:
+    return ViewRequirement(**{**settings, "space": _space(settings["space"])})
 
 
 def _space_data(space: Any) -> Any:
@@ -128,8 +128,8 @@ def _is_shape(part: Any) -> bool:
 
 def _array(part: Any) -> Any:
     if _is_shape(part):
-        held, kind = part[_STRUCTURE]
-        shape, dtype = checked_shape(held, "a weight"), checked_dtype(kind, "a weight")
+        plain_shape, kind = part[_STRUCTURE]
+        shape, dtype = checked_shape(plain_shape, "a weight"), checked_dtype(kind, "a weight")
         allowance().spend(checked_bytes(shape, dtype), "a weight")
         return np.zeros(shape, dtype)
     return part

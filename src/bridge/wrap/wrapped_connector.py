@@ -78,10 +78,10 @@ class WrappedConnector(ConnectorV2):
     def _live_arguments(
         cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], names: Names
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        made, by_name = super()._live_arguments(args, kwargs, names)
+        in_order, by_name = super()._live_arguments(args, kwargs, names)
         if isinstance(by_name.get("context"), Mapping):
             by_name["context"] = context_from_data(by_name["context"], names.trust)
-        return made, by_name
+        return in_order, by_name
 
     @override
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -110,18 +110,18 @@ def _layers(plan: Blueprint, named: bool) -> list[Layer]:
     return layers
 
 
-def _with_layer_names(found: Found) -> Found:
+def _with_layer_names(arrays: Found) -> Found:
     """The arrays under the names that layers of DDPG got after Ray 0.8.2.
 
     Before, each network was a scope of its own, whose layers had numbers alone: "policy/dense_1".
     """
     depths: dict[str, int] = {}
-    for name, _ in found:
+    for name, _ in arrays:
         match = _NUMBERED.fullmatch(name)
         if match:
             depths[match[2]] = max(depths.get(match[2], 0), int(match[3] or 0))
     named: Found = []
-    for name, array in found:
+    for name, array in arrays:
         match = _NUMBERED.fullmatch(name)
         if match is None:
             named.append((name, array))

@@ -178,7 +178,7 @@ def trials_table(trials: Sequence[Trial], metric: str | None = None) -> Table:
         ['trial', 'settings', 'status', 'score']
     """
     columns = [*_COLUMNS, ((metric or _RETURN).rpartition("/")[2], metric or _RETURN, "{:,.6g}")]
-    known = [
+    columns = [
         each
         for each in columns
         if each[1] == metric
@@ -187,10 +187,10 @@ def trials_table(trials: Sequence[Trial], metric: str | None = None) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("trial", "settings", "status"):
         table.add_column(name)
-    for name, *_ in known:
+    for name, *_ in columns:
         table.add_column(visible(name, 40), justify="right")
     for number, trial in enumerate(trials):
-        values = [(metric_of(trial.last_result, path), form) for _, path, form in known]
+        values = [(metric_of(trial.last_result, path), form) for _, path, form in columns]
         table.add_row(
             str(number),
             Text(visible(str(trial.evaluated_params), 200)),
