@@ -73,7 +73,8 @@ class MLflowLogger(Logger):
             from mlflow import MlflowClient, entities
         except ImportError as error:
             raise _missing("mlflow", error) from error
-        self._client, self._entities = MlflowClient(), entities
+        client: Any = MlflowClient()
+        self._client, self._entities = client, entities
         folder = Path(logdir)
         known = _kept_id(folder, "mlflow")
         if known is not None:
