@@ -222,7 +222,9 @@ def test_going_on_in_another_environment(tmp_path, capsys):
     before = (tmp_path / "a/run.toml").read_text()
 
     assert trained("--resume", "a", "--env", "mine.py:Other", "--set", "lr=1e-3") == 2
-    assert "another observation space" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "another observation space" in told
+    assert "rlconnect train --env mine.py:Other --from a/" in " ".join(told.split())
     assert (tmp_path / "a/run.toml").read_text() == before
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -74,9 +75,10 @@ class Evaluation:
                 _add_film(config, self._film)
             config.freeze()
             self.config = config
-            self.group = EnvRunnerGroup(
-                config, on_recreated=lambda found: self._on_recreated(found, True)
-            )
+            with nullcontext() if self._film is None else _drawing():
+                self.group = EnvRunnerGroup(
+                    config, on_recreated=lambda found: self._on_recreated(found, True)
+                )
         return self.group
 
     def film(self, path: Path) -> None:
@@ -197,6 +199,23 @@ class Evaluation:
         """Close environments and end processes."""
         if self.group is not None:
             self.group.stop()
+
+
+@contextmanager
+def _drawing() -> Iterator[None]:
+    """While environments are made that shall draw, tell of those that cannot be asked to."""
+    try:
+        yield
+    except TypeError as error:
+        if "render_mode" not in str(error):
+            raise
+        raise ConfigError(
+            "the evaluation's environment cannot be filmed",
+            expected="one that takes render_mode",
+            found=str(error),
+            hint=f"let its constructor take render_mode={MODE!r} and render() give a picture, or "
+            "train without videos.",
+        ) from error
 
 
 def _add_film(config: Any, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -321,15 +322,41 @@ class HeldEpisodes:
         return [each or {} for each in column[rows]]
 
     def get_state(self) -> dict[str, Any]:
-        """Give all it holds, in columns."""
-        episodes = [*self._held.values()]
+        """Give all it holds, in columns; not the episodes whose rewards nobody can learn from."""
+        spoilt = self._spoilt()
+        slots = {each.slot for each in spoilt}
+        episodes = [each for each in self._held.values() if each.slot not in slots]
+        free = self._rows.get_state()
+        for each in spoilt:
+            free["freed"] = np.append(free["freed"], each.row_numbers().astype(np.intc))
         return {
             "columns": self._columns_of(episodes).get_state() if episodes else None,
             "places": [row for each in episodes for row in each.rows],
-            "rows": self._rows.get_state(),
+            "rows": free,
             "num_episodes_evicted": self._evicted,
             "num_timesteps_added": self._added,
         }
+
+    def _spoilt(self) -> list[HeldEpisode]:
+        """The episodes with a reward that is not finite; the first of them is told."""
+        columns: Any = self._rows.columns
+        if not self._held or np.isfinite(columns[Columns.REWARDS][: self._rows.used]).all():
+            return []
+        spoilt = []
+        for held in self._held.values():
+            rewards = columns[Columns.REWARDS][held.row_numbers(0, -1)]
+            bad = np.flatnonzero(~np.isfinite(rewards))
+            if len(bad) and not spoilt:
+                step = held.t_started + held.first + int(bad[0])
+                warnings.warn(
+                    "the replay buffer holds rewards that are not finite, the first "
+                    f"({rewards[bad[0]]}) in step {step} of episode {held.id_}: look at the "
+                    "environment's step(). Such episodes are left out of what is saved.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+            spoilt += [held] if len(bad) else []
+        return spoilt
 
     def _columns_of(self, held: Sequence[HeldEpisode]) -> EpisodeColumns:
         seen = np.concatenate([each.row_numbers() for each in held])

@@ -22,6 +22,7 @@ from typing import Any, Final
 from ...core.errors import ConfigError, CorruptCheckpointError, SpaceError
 from ...core.spaces.codec import space_from_data, space_to_data
 from ...core.spaces.text import describe
+from ...core.text.shell import command
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.file_names import TRIAL_CHECKPOINT
 from ...core.vault.files.reading import read_json
@@ -202,12 +203,15 @@ class TrainingRun:
                 raise CorruptCheckpointError(f"{file} does not tell the spaces of {name}")
             for what, before, now in zip(("observation", "action"), held, pair, strict=True):
                 if now is not None and before != json.loads(json.dumps(space_to_data(now))):
+                    env = self._config.env
+                    words = ["--env", env] if isinstance(env, str) else []
+                    begin = command("train", *words, "--from", self.folder_of(self.newest or 0))
                     raise SpaceError(
                         f"the environment has another {what} space than the run has begun with",
                         expected="none" if before is None else describe(space_from_data(before)),
                         found=describe(now),
                         hint="go on in the old one, or begin a new run from the checkpoint: "
-                        f"rlconnect train --from {self.folder_of(self.newest or 0)}",
+                        f"{begin}",
                     )
 
     def _train(

@@ -316,3 +316,25 @@ def test_what_is_counted_has_rllibs_keys():
         "num_env_steps_stored": 16,
     }
     assert {name: told[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("reward", [np.nan, -np.inf])
+def test_rewards_that_are_not_finite_are_not_saved(kind, reward):
+    """Their episode is told and left out; all else comes back, and takes new steps."""
+    buffer = filled(kind, episodes=8)
+    spoilt = episode("spoilt", 4)
+    spoilt.rewards.data[2] = reward
+    buffer.add([spoilt, episode("after", 7)])
+
+    with pytest.warns(UserWarning, match="in step 2 of episode spoilt"):
+        state = buffer.get_state()
+    again = kind(capacity=200, seed=5)
+    again.set_state(state)
+
+    assert len(again) == len(buffer) - 4
+    assert {each.id_ for each in buffer.episodes} - {each.id_ for each in again.episodes} == {
+        "spoilt"
+    }
+    again.add(episode("new", 7))
+    check_steps(again.sample(200, n_step=1, gamma=0.9, sample_episodes=True), 0.9)

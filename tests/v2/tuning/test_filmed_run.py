@@ -97,3 +97,25 @@ def test_an_environment_that_draws_nothing_is_told_before_training(tmp_path):
 
     with pytest.raises(PieceError, match="cannot be filmed"):
         run.go()
+
+
+class NoKeyword(Drawn):
+    """Takes keywords, but no `render_mode`."""
+
+    def __init__(self, size=2):
+        super().__init__({})
+
+
+def test_an_environment_that_cannot_be_asked_to_draw_is_told(tmp_path):
+    """Its constructor's error is told with what to do."""
+    run = TrainingRun(
+        config().environment(lambda settings: NoKeyword(**settings)),
+        tmp_path,
+        stop={"training_iteration": 2},
+        video="gif",
+    )
+
+    with pytest.raises(ConfigError, match="render_mode") as told:
+        run.go()
+
+    assert "without videos" in told.value.hint

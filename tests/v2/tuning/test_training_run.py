@@ -236,8 +236,10 @@ def test_another_environment_is_told(tmp_path):
     """Going on in one with other spaces is refused by what does not fit."""
     run_in(tmp_path, 1).go()
 
-    with pytest.raises(SpaceError, match=r"another observation space.*\(4,\).*\(6,\)"):
+    with pytest.raises(SpaceError, match=r"another observation space.*\(4,\).*\(6,\)") as told:
         run_in(tmp_path, 2, small().environment("Acrobot-v1")).go()
+
+    assert "rlconnect train --env Acrobot-v1 --from" in told.value.hint
 
 
 def test_a_checkpoint_from_elsewhere_is_told(tmp_path):
