@@ -60,7 +60,7 @@ def _by_stable_baselines():
         train_freq=1,
         target_update_interval=500,
         max_grad_norm=40,
-        policy_kwargs={"net_arch": [64, 64]},
+        policy_kwargs={"net_arch": [64, 64], "activation_fn": torch.nn.Tanh},  # as RLlib's
         device="cpu",
     )
 

@@ -342,7 +342,7 @@ class HeldEpisodes:
         columns: Any = self._rows.columns
         if not self._held or np.isfinite(columns[Columns.REWARDS][: self._rows.used]).all():
             return []
-        spoilt = []
+        spoilt: list[HeldEpisode] = []
         for held in self._held.values():
             rewards = columns[Columns.REWARDS][held.row_numbers(0, -1)]
             bad = np.flatnonzero(~np.isfinite(rewards))

@@ -12,6 +12,7 @@ from rlconnect.v2.replay.steps import Steps
 GOLDEN = Path(__file__).parents[2] / "golden" / "v2_dqn"
 NAMES = sorted(path.stem for path in GOLDEN.glob("*.npz"))
 OBS, ACTS = Box(-10.0, 10.0, (3,), np.float32), Discrete(3)
+SPACES = {"default_policy": (OBS, ACTS)}
 TOLERANCE = {"rtol": 5e-4, "atol": 5e-6}
 
 
@@ -29,12 +30,16 @@ class Recorded:
         found = {key: own for key, own in self.arrays.items() if key.startswith(f"{first}/")}
         return {key.partition("/")[2]: own for key, own in found.items()}
 
-    def learner(self):
-        """A learner of the same settings and weights."""
+    @property
+    def config(self):
+        """The same settings."""
         config = DQNConfig().environment(observation_space=OBS, action_space=ACTS)
         config.training(**self.about["training"]).rl_module(model_config=self.about["model"])
-        config.debugging(seed=1).reporting(log_gradients=True)
-        learner = config.build_learner(spaces={"default_policy": (OBS, ACTS)})
+        return config.debugging(seed=1).reporting(log_gradients=True)
+
+    def learner(self):
+        """A learner of the same settings and weights."""
+        learner = self.config.build_learner(spaces=SPACES)
         learner.module.set_state({"default_policy": self.below("before")})
         return learner
 
@@ -121,6 +126,31 @@ def test_twenty_updates_are_rays(name):
     expected = recorded.about["results"]
     expected = {key: value for key, value in expected.items() if value == value}  # Ray tells once
     assert {key: told[key] for key in expected} == pytest.approx(expected, **_by_pytest())
+
+
+@pytest.mark.parametrize("name", ["both", "lstm"])
+def test_two_learners_make_the_updates_of_rays_one(name):
+    """Each has half of the rows; losses, the norm of gradients and weights are those recorded."""
+    recorded = Recorded(name)
+    is_recurrent = "state_h" in recorded.batches[0]
+    group = recorded.config.learners(num_learners=2).build_learner_group(spaces=SPACES)
+    try:
+        group.set_weights({"default_policy": recorded.below("before")})
+        for number, batch in enumerate(recorded.batches):
+            (results,) = group.update(
+                episodes=(sequences_of if is_recurrent else steps_of)(batch),
+                timesteps={"num_env_steps_sampled_lifetime": 10 * (number + 1)},
+            )
+            loss = float(results["default_policy"]["total_loss"].peek())
+            assert loss == pytest.approx(recorded.arrays["losses"][number], **_by_pytest())
+        weights = group.get_weights()["default_policy"]
+    finally:
+        group.shutdown()
+
+    _check_arrays(weights, recorded.below("last"))
+    expected = recorded.about["results"]["gradients_default_optimizer_global_norm"]
+    told = results["default_policy"]["gradients_default_optimizer_global_norm"].peek()
+    assert float(told) == pytest.approx(expected, **_by_pytest())
 
 
 @pytest.mark.parametrize("name", ["both", "weights", "atoms_dueling"])
