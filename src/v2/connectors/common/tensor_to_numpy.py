@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from typing_extensions import override
 from ....core import array_namespace as xp
 from ....core import nest
 from ....core.step.part import moves_numbers
-from ....core.types import Array, Nest
+from ....core.types import Nest
 from ..columnar import ColumnarPiece
 from ..piece_plan import Call
 
@@ -43,34 +44,37 @@ class TensorToNumpy(ColumnarPiece):
 def narrowed(data: Nest) -> Nest:
     """A nest of tensors and arrays as arrays of float32 and int32."""
     torch = sys.modules.get("torch")
-    return _narrowed(data, None if torch is None else torch.Tensor)
+    tensor = None if torch is None else torch.Tensor
+    return _narrowed(data, tensor) if type(data) is dict else _narrowed({"": data}, tensor)[""]
 
 
-def _narrowed(data: Nest, tensor: Any) -> Nest:
-    kind = type(data)
-    if kind is dict:
-        return {key: _narrowed(value, tensor) for key, value in data.items()}
-    if kind is np.ndarray:
-        narrow = _NARROW.get(data.dtype)
-        return data if narrow is None else data.astype(narrow)
-    if kind is not tensor and not xp.is_tensor(data):
-        is_array = isinstance(data, np.ndarray)
-        return _narrow_array(data) if is_array else nest.map_structure(_narrow, data)
-    try:
-        array = data.numpy()  # the usual case of what follows
-    except (TypeError, RuntimeError):  # It has a gradient or is elsewhere; numpy knows no bfloat16.
-        array = xp.to_numpy(data.float() if data.is_floating_point() else data)
-    if not array.ndim:
-        return array.item()
-    narrow = _OF_TENSORS.get(array.dtype)
-    return array if narrow is None else array.astype(narrow)
+def _narrowed(columns: Mapping[Any, Nest], tensor: Any) -> dict[Any, Any]:
+    """All of a dict in one call: a call for each takes as long as what it does."""
+    arrays: dict[Any, Any] = {}
+    for name, value in columns.items():
+        kind = type(value)
+        if kind is dict:
+            arrays[name] = _narrowed(value, tensor)
+            continue
+        narrows, array = _OF_TENSORS, value
+        if kind is tensor or xp.is_tensor(value):
+            try:
+                array = value.numpy()  # the usual case of what follows
+            except (TypeError, RuntimeError):  # It has a gradient or is elsewhere; or is bfloat16.
+                array = xp.to_numpy(value.float() if value.is_floating_point() else value)
+            if not array.ndim:
+                arrays[name] = array.item()
+                continue
+        elif isinstance(value, np.ndarray):
+            narrows = _NARROW
+        else:
+            arrays[name] = nest.map_structure(_narrow, value)
+            continue
+        narrow = narrows.get(array.dtype)
+        arrays[name] = array if narrow is None else array.astype(narrow)
+    return arrays
 
 
 def _narrow(leaf: Any) -> Any:
     is_known = isinstance(leaf, np.ndarray) or xp.is_tensor(leaf)
     return narrowed(leaf) if is_known else leaf
-
-
-def _narrow_array(array: Array) -> Array:
-    narrow = _NARROW.get(array.dtype)
-    return array if narrow is None else array.astype(narrow)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
+from numpy import ndarray
 from typing_extensions import override
 
 from ....core.arrays.batching import batch as batched
@@ -60,10 +62,13 @@ def listed(columns: Mapping[str, Nest], writable: Collection[str] = ()) -> dict[
         columns: The rows.
         writable: Columns whose arrays nobody else holds.
     """
-    return {
-        name: items_of(rows) if name not in BATCHED else rows if name in writable else copied(rows)
-        for name, rows in columns.items()
-    }
+    lists = {}
+    for name, rows in columns.items():
+        if name in BATCHED:
+            lists[name] = rows if name in writable else copied(rows)
+        else:
+            lists[name] = [*islice(rows, len(rows))] if type(rows) is ndarray else items_of(rows)
+    return lists
 
 
 def places_of(episodes: Sequence[Any], renamed: Mapping[Any, Any]) -> dict[Any, int]:

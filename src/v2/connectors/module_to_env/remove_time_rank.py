@@ -37,13 +37,9 @@ class RemoveSingleTsTimeRankFromBatch(ColumnarPiece):
             return batch
 
         if type(batch) is Table:
-            changed = [
-                (rows, _without_time(rows.columns))
-                for module_id, rows in batch.blocks.items()
-                if module_id is None or stateful_module(call.rl_module, module_id) is not None
-            ]
-            for rows, columns in changed:
-                rows.columns = columns
+            for module_id, rows in batch.blocks.items():
+                if module_id is None or stateful_module(call.rl_module, module_id) is not None:
+                    rows.columns = _without_time(rows.columns)
             return batch
         for column in batch:
             if column != Columns.STATE_OUT:
