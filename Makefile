@@ -109,8 +109,9 @@ ratio: $(STAMP)  ## time rlconnect against Ray (RLC_RAY_PYTHON=a python that has
 ray: $(STAMP)  ## load every recorded policy in a real Ray (RLC_RAY_PYTHON=a python that has Ray)
 	@OMP_NUM_THREADS=1 $(PY) -m tests.bridge.migrate.ray_table $(wildcard $(SHARED)/reference/legacy) $(ARGS)
 
-bench: $(STAMP)  ## one table and one chart of what we cost (RLC_RAY_PYTHON=a python that has Ray)
+bench: $(STAMP)  ## what we cost, as table and chart, and what became slower (RLC_RAY_PYTHON=a python that has Ray, AGAINST=revision)
 	@nice $(PY) benchmarks/table.py $(ARGS)
+	@nice $(PY) benchmarks/regressions.py $(if $(AGAINST),--against $(AGAINST))
 
 docs: $(DOCS_STAMP)  ## build the documentation into site/, and look it over
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict $(ARGS)

@@ -17,7 +17,11 @@ def table(monkeypatch):
     """`benchmarks/table.py`, as a module."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     yield importlib.import_module("table")
-    for name in [each for each in sys.modules if each == "table" or each.startswith("measure")]:
+    for name in [
+        each
+        for each in sys.modules
+        if each in ("table", "regressions") or each.startswith("measure")
+    ]:
         monkeypatch.delitem(sys.modules, name)
 
 
@@ -67,3 +71,25 @@ def test_rows_are_cases_of_the_benchmarks(table):
             assert f'"{case}"' in text
         else:
             assert case in importlib.import_module(f"measure.{module[1]}").NAMES
+
+
+def test_a_row_is_lost_where_every_round_took_longer(table, monkeypatch, capsys):
+    """One quick round, and it is the machine; rows that one side cannot run are passed over."""
+    regressions = importlib.import_module("regressions")
+    monkeypatch.setattr(sys, "argv", ["regressions.py", "--against", "v0"])
+    monkeypatch.setattr(regressions, "taken_out", lambda revision, folder: None)
+    monkeypatch.setattr(regressions.old_policies, "write", lambda *given: None)
+    found = {"iteration of PPO": [1.2, 1.3, 1.15], "LSTM": [1.4, 1.5, 1.05], "sampling in 64": None}
+
+    def ratios(case, *given):
+        name = next(row for row, _, its in table.ROWS if its == case)
+        return next((each for key, each in found.items() if key in name), [1.0])
+
+    monkeypatch.setattr(regressions, "ratios", ratios)
+
+    assert regressions.main() == 1
+    told = capsys.readouterr()
+    assert told.err == "more than 10 % slower in each round: one iteration of PPO\n"
+    assert "only one of both" in told.out
+    found["iteration of PPO"] = [1.0]
+    assert regressions.main() == 0

@@ -31,9 +31,10 @@ class Contestant:
         folder: Where the checkpoints lie.
         clock: "cpu" or "wall".
         seconds: How long one round of one case lasts.
+        environment: Further variables of its environment.
     """
 
-    def __init__(self, backend, python, cases, folder, clock, seconds):
+    def __init__(self, backend, python, cases, folder, clock, seconds, environment=None):
         self.backend = backend
         self._process = subprocess.Popen(
             [python, str(HERE / "worker.py"), cases, backend, str(folder), clock, str(seconds)],
@@ -41,7 +42,7 @@ class Contestant:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if backend == "ray" else None,
             text=True,
-            env={**os.environ, **THREADS},
+            env={**os.environ, **THREADS, **(environment or {})},
             encoding="utf-8",
         )
 

@@ -1,0 +1,187 @@
+"""How cost grows: environments, agents, pieces of a pipeline, rows of a train batch, checkpoints.
+
+    python benchmarks/growth.py [--only REGEX] [--most 1000000] [--json FILE]
+
+Each size runs in a fresh process of one thread: the least CPU time of a few calls, and how far the
+peak of memory rose above what the imports took. Both are told for one environment's step, agent's
+step, piece, row or byte: what does not fall or stay level as sizes grow is a defect.
+"""
+
+import argparse
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter, process_time
+
+from measure import contest
+
+SIZES = {
+    "environments": (1, 8, 64, 512, 4096),
+    "agents": (1, 4, 16, 64, 256),
+    "pieces": (1, 4, 16, 64),
+    "rows": (10**3, 10**4, 10**5, 10**6, 10**7),
+    "checkpoint": (16, 256, 2048, 8192, 16384),
+}
+"""A checkpoint's size is the width of its two layers; what it is told for is a MiB of its file."""
+UNITS = {
+    "environments": "step of an environment",
+    "agents": "step of an agent",
+    "pieces": "piece",
+    "rows": "row",
+    "checkpoint": "MiB of the file",
+}
+STEPS = 64
+
+
+def environments(count):
+    """Sample steps of so many CartPoles by a small network."""
+    from measure.env_runners import single
+
+    return single("rlconnect", False, count), count * STEPS
+
+
+def agents(count):
+    """Sample an environment of so many agents, by two modules."""
+    from measure import env_runners
+
+    env_runners.AGENTS = tuple(f"a{number}" for number in range(count))
+    return env_runners.many("rlconnect", False, 1), count * STEPS
+
+
+def pieces(count):
+    """Send 64 observations through so many pieces that each change them."""
+    import gymnasium as gym
+    import numpy as np
+    from measure.new_stack import episodes, module
+    from rlconnect import v2
+
+    running, rl_module = episodes("rlconnect", 64, (4,)), module("rlconnect", "mlp")
+    changing = [v2.FlattenObservations() for _ in range(count)]
+    names = ("AddObservationsFromEpisodesToBatch", "BatchIndividualItems", "NumpyToTensor")
+    pipeline = v2.EnvToModulePipeline(
+        gym.spaces.Box(-9, 9, (4,), np.float32),
+        gym.spaces.Discrete(2),
+        connectors=[*changing, *(getattr(v2, name)() for name in names)],
+    )
+
+    def call():
+        return pipeline(
+            episodes=running, batch={}, explore=True, rl_module=rl_module, shared_data={}
+        )
+
+    return call, count
+
+
+def rows(count):
+    """Make a train batch of so many steps, with values and advantages."""
+    from measure.train_batches import make
+
+    prepare, call = make(f"box4.values.t{count}", "rlconnect", None)
+    return call, count, prepare
+
+
+def checkpoint(path):
+    """Load a saved policy and act once."""
+    import numpy as np
+    import rlconnect
+
+    def call():
+        rlconnect.Actor.from_checkpoint(path).act(np.zeros((1, 4), np.float32))
+
+    return call, size_of(path)
+
+
+def size_of(path):
+    """MiB of all files in a folder."""
+    return sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file()) / 2**20
+
+
+def save(width, path):
+    """Save a policy with two layers of this width."""
+    from rlconnect.v2 import DefaultModelConfig, PPOConfig
+
+    settings = DefaultModelConfig(fcnet_hiddens=[width, width])
+    config = PPOConfig().environment("CartPole-v1").env_runners(num_env_runners=0)
+    config.rl_module(model_config=settings).build_algo().save_to_path(path)
+
+
+KINDS = {each.__name__: each for each in (environments, agents, pieces, rows, checkpoint)}
+
+
+def measured(kind, size):
+    """What one size takes, in this process: seconds and KiB for a unit."""
+    import torch
+
+    torch.set_num_threads(1)
+    call, units, *prepare = KINDS[kind](size)
+    least, begun, before = float("inf"), perf_counter(), 0
+    for turn in range(50):
+        given = [each() for each in prepare]
+        before = before or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        start = process_time()
+        call(*given)
+        if turn or kind == "checkpoint":  # The first one makes what the others reuse.
+            least = min(least, process_time() - start)
+        if least < float("inf") and perf_counter() - begun > 4:
+            break
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {"seconds": least / units, "kib": (peak - before) / units, "units": units, "call": least}
+
+
+def all_measured(only, most):
+    """Every size in a process of its own, told as they come."""
+    found = {}
+    for kind, sizes in SIZES.items():
+        if not re.search(only, kind):
+            continue
+        print(f"\n| {kind} | a call | a {UNITS[kind]} | memory for each |\n|--:|--:|--:|--:|")
+        for size in (each for each in sizes if each <= most):
+            with tempfile.TemporaryDirectory() as folder:
+                given = size
+                if kind == "checkpoint":
+                    given = str(Path(folder) / "saved")
+                    line = [sys.executable, __file__, "--save", str(size), given]
+                    subprocess.run(line, check=True)
+                line = [sys.executable, __file__, "--run", kind, str(given)]
+                environment = {**os.environ, **contest.THREADS}
+                done = subprocess.run(line, capture_output=True, text=True, env=environment)
+            if done.returncode:
+                print(f"| {size:,} | {done.stderr.strip().splitlines()[-1:]} |")
+                continue
+            row = json.loads(done.stdout)
+            found.setdefault(kind, {})[size] = row
+            print(
+                f"| {size:,} | {contest.told(row['call'])} | {contest.told(row['seconds'])} "
+                f"| {row['kib']:,.2f} KiB |",
+                flush=True,
+            )
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="only kinds that match")
+    parser.add_argument("--most", type=int, default=10**6, help="no larger sizes")
+    parser.add_argument("--json", help="a file that keeps what was measured")
+    parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--save", nargs=2, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.run:
+        kind, size = args.run
+        print(json.dumps(measured(kind, int(size) if size.isdigit() else size)))
+    elif args.save:
+        save(int(args.save[0]), args.save[1])
+    else:
+        found = all_measured(args.only, args.most)
+        if args.json:
+            Path(args.json).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
