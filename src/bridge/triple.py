@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gymnasium.spaces import Space
 
 from ..core.columns import DEFAULT_MODULE_ID
+from ..core.spaces.text import short_space
+
+if TYPE_CHECKING:
+    from ..core.pages.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +83,30 @@ class V2Triple:
             env_to_module=self.env_to_module or env_to_module_pipeline(*spaces),
             module_to_env=self.module_to_env or module_to_env_pipeline(*spaces),
         )
+
+    def __repr__(self) -> str:
+        return f"<V2Triple {self.name!r} of a {type(self.module).__name__}>"
+
+    def draw(self) -> Figure:
+        """The pieces with the module between them, as boxes and arrows, and what adapts it."""
+        from ..core.adapters.drawing import drawn_of
+        from ..core.pages.figure import Figure
+
+        whole = self.with_pipelines()
+        before, behind = whole.env_to_module.connectors, whole.module_to_env.connectors
+        kind = type(self.module).__name__
+        boxes = [
+            ("environment", short_space(whole.observation_space)),
+            *((type(each).__name__, "") for each in before),
+            (kind, ""),
+            *((type(each).__name__, "") for each in behind),
+            ("environment", short_space(whole.action_space)),
+        ]
+        below = drawn_of([*before, *behind])
+        return Figure(self.name, boxes, note=f"{kind} of the new stack", below=below)
+
+    def _repr_html_(self) -> str:
+        return self.draw()._repr_html_()
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.triple)

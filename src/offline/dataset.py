@@ -13,6 +13,7 @@ from typing_extensions import Self
 
 from ..core.data.budget import MIB, Limits
 from ..core.errors import UnknownFormatError
+from ..core.text.visible import visible
 from ..legacy.batches.multi_agent_batch import MultiAgentBatch, concat_samples
 from ..legacy.batches.sample_batch import SampleBatch
 from .damaged import Damage
@@ -107,6 +108,9 @@ class Dataset:
         self.reader = reader
         self._beside = beside
         self._kept = KeptRecordings(reader.found) if keeps else None
+        # What `info` has counted; a repr reads nothing.
+        self._counts: dict[str, int] = {}
+        self._columns: list[str] = []
         self._close = weakref.finalize(self, (copies or ExitStack()).close)
 
     @property
@@ -132,7 +136,21 @@ class Dataset:
         return isinstance(self.reader, StepReader)
 
     def __repr__(self) -> str:
-        return f"<Dataset {self.format}>"
+        files = len(self.reader.found)
+        told = [f"{count:,} {what}" for what, count in self._counts.items()]
+        told.append(f"{files:,} file{'s' * (files != 1)}")
+        if self._columns:
+            told.append(f"columns {', '.join(self._columns)}")
+        return visible(f"<Dataset {self.format}: {'; '.join(told)}>")
+
+    def _repr_html_(self) -> str:
+        from ..core.pages.document import facts, inside
+
+        places = [each.name for each in self.reader.found]
+        lines = [("kind", self.format), ("files", f"{len(places):,}, the first {places[0]}")]
+        lines += [(what, f"{count:,}") for what, count in self._counts.items()]
+        lines += [("columns", ", ".join(self._columns))] * bool(self._columns)
+        return inside(facts(lines))
 
     def info(self) -> dict[str, Any]:
         """What there is, from a reading of all of it.
@@ -143,6 +161,7 @@ class Dataset:
         """
         damage = self._damage()
         facts = self.reader.facts(damage)
+        self._counts, self._columns = dict(facts["counts"]), list(facts["columns"])
         return {"format": self.format, **facts, "damaged": damage.found}
 
     def episodes(self) -> Iterator[Episode]:

@@ -391,6 +391,10 @@ class Actor:
         names = ", ".join(map(repr, self.players))
         return f"<Actor of {names}{' that remembers' if self.remembers else ''}>"
 
+    def _repr_html_(self) -> str:
+        """The pieces of each policy, as they are run."""
+        return "<br>".join(each.draw()._repr_html_() for each in self.players.values())
+
     def _player(self, what: str) -> Player:
         if self.only is None:
             raise PieceError(

@@ -12,7 +12,9 @@ from ...core import array_namespace as xp
 from ...core import nest
 from ...core.adapters.laid import on_arrays
 from ...core.errors import PieceError
+from ...core.pages.figure import Figure
 from ...core.runtime.sessions import Sessions
+from ...core.spaces.text import short_space
 from ...core.step.plan import ActPlan, Running, narrowed, run_step
 from ...core.step.slots import Key, Slots
 from ...core.types import Nest
@@ -40,6 +42,19 @@ class Player(abc.ABC):
         self.form = ObservationForm(plan.observation_space, is_exact=is_planned)
         self.remembers, self.missing = plan.remembers or not is_planned, plan.missing
         self.needs_reward = plan.needs_reward
+
+    def draw(self) -> Figure:
+        """What it does in a step, as boxes and arrows."""
+        plan = self.plan
+        how = "one pass for all rows" if not self.missing else f"item by item: {self.missing[0]}"
+        boxes = [
+            ("environment", short_space(self.observation_space)),
+            *((name, "") for name in dict.fromkeys(part.name for part in plan.obs)),
+            ("network", how),
+            *((name, "") for name in dict.fromkeys(part.name for part in plan.action)),
+            ("environment", short_space(self.action_space)),
+        ]
+        return Figure(plan.name, boxes, note="remembers" if self.remembers else "")
 
     @property
     @abc.abstractmethod

@@ -120,16 +120,9 @@ class LoadedPolicy(Acts):
 
     def draw(self) -> Figure:
         """The pieces that data passes, from an observation to an action, as boxes and arrows."""
-        from ...core.adapters.drawing import drawn_of
-
-        native: Any = self.native
-        pipelines: tuple[Any, ...] = ()
-        if isinstance(native, Policy):
-            pipelines = (native.agent_connectors, native.action_connectors)
-        elif isinstance(native, V2Triple):
-            pipelines = (native.env_to_module, native.module_to_env)
-        below = "".join(drawn_of(each.connectors) for each in pipelines if each is not None)
-        return Figure(self.id, self._staged.pieces(), note=self.kind, below=below)
+        if isinstance(self.native, (Policy, V2Triple)):
+            return self.native.draw()
+        return Figure(self.id, self._staged.pieces(), note=self.kind)
 
     def _repr_html_(self) -> str:
         return self.draw()._repr_html_()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays.batching import batch
+from ...core.spaces.text import short_space
 from ...core.types import Nest
 from ..actor.player import Player
 
@@ -37,9 +38,9 @@ class PlayedStages:
     def pieces(self) -> list[tuple[str, str]]:
         """The pieces in order, as far as they are known."""
         return [
-            ("environment", " ".join(str(self.observation_space).split())),
+            ("environment", short_space(self.observation_space)),
             *((piece, "") for piece in self._pieces),
-            ("environment", " ".join(str(self.action_space).split())),
+            ("environment", short_space(self.action_space)),
         ]
 
     def reset(self, slots: Sequence[Hashable]) -> None:

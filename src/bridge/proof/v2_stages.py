@@ -13,6 +13,7 @@ from ...core import array_namespace as xp
 from ...core import nest
 from ...core.arrays.batching import batch as batch_items
 from ...core.columns import Columns
+from ...core.spaces.text import short_space
 from ...core.types import Nest
 from ...legacy.connectors.agent.obs_preproc import ObsPreprocessorConnector
 from ...legacy.policy.stages import stages_of
@@ -61,11 +62,11 @@ class V2Stages:
         """Pieces, with the module between them."""
         count = sum(np.size(weight) for weight in nest.flatten(self.module.get_state()))
         return [
-            ("environment", " ".join(str(self.observation_space).split())),
+            ("environment", short_space(self.observation_space)),
             *((type(each).__name__, _detail(each)) for each in _pieces(self.env_to_module)),
             (type(self.module).__name__, f"{count:,} numbers"),
             *((type(each).__name__, _detail(each)) for each in _pieces(self.module_to_env)),
-            ("environment", str(self.action_space)),
+            ("environment", short_space(self.action_space)),
         ]
 
     def reset(self, slots: Sequence[Hashable]) -> None:

@@ -239,6 +239,11 @@ class ColumnStore(dict[str, Any]):
         names = [name for name in self if name != self.SEQ_LENS]
         return f"{type(self).__name__}({self.count}{sequences}: {names})"
 
+    def _repr_html_(self) -> str:
+        from ...core.pages.columns import columns_html
+
+        return columns_html(f"{type(self).__name__} of {self.count}", {"": self})
+
     def __reduce__(self) -> Any:
         state = {name: self.__dict__[name] for name in _FLAGS if name in self.__dict__}
         return _rebuilt, (type(self), dict(self), state)

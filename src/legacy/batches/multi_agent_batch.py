@@ -132,6 +132,12 @@ class MultiAgentBatch:
     def __repr__(self) -> str:
         return f"MultiAgentBatch({self.policy_batches}, env_steps={self.count})"
 
+    def _repr_html_(self) -> str:
+        from ...core.pages.columns import columns_html
+
+        policies = {f"policy {name}": each for name, each in self.policy_batches.items()}
+        return columns_html(f"MultiAgentBatch of {self.count} environment steps", policies)
+
 
 def concat_samples(samples: Sequence[Any]) -> Any:
     """Batches as one.

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ...core.adapters.drawing import drawn_of
 from ...core.pages.figure import Figure
 from ...core.spaces.observation_text import short_shape
+from ...core.spaces.text import short_space
 from ...core.step.part import contribution_of
+from .adapted import acted_space, seen_space
 from .connector import ActionConnector, works_on_all
 from .types import ActionConnectorDataType, AgentConnectorDataType, AgentConnectorsOutput
 
@@ -28,6 +31,39 @@ def how_it_runs(connector: Any) -> str:
 def short_name(connector: Any) -> str:
     """What kind of connector it is, without the words that all of them end in."""
     return type(connector).__name__.removesuffix("Connector").removesuffix("Agent")
+
+
+def pieces_of(policy: Any, observation_space: Any = None) -> list[tuple[str, str]]:
+    """What data passes from an observation to an action: a title and a detail for each."""
+    count = sum(weight.size for weight in policy.get_weights().values())
+    return [
+        ("environment", short_space(observation_space or seen_space(policy))),
+        *((short_name(each), _steps(each)) for each in _connectors(policy.agent_connectors)),
+        (f"{policy.algorithm} network", f"{count:,} numbers"),
+        *((short_name(each), _steps(each)) for each in _connectors(policy.action_connectors)),
+        ("environment", short_space(acted_space(policy))),
+    ]
+
+
+def draw_policy(policy: Any) -> Figure:
+    """Connectors with the network between them, and below them what adapts it."""
+    pipelines = (policy.agent_connectors, policy.action_connectors)
+    below = "".join(drawn_of(_connectors(each)) for each in pipelines)
+    kind = f"{policy.algorithm} of the old stack"
+    return Figure(policy.name, pieces_of(policy), note=kind, below=below)
+
+
+def _connectors(pipeline: Any) -> list[Any]:
+    return [] if pipeline is None else list(pipeline.connectors)
+
+
+def _steps(connector: Any) -> str:
+    """The steps of an adapter."""
+    chain = getattr(connector, "chain", None)
+    if chain is None:
+        return ""
+    steps = chain.action if isinstance(connector, ActionConnector) else chain.obs
+    return ", ".join(type(step).__name__ for step in steps)
 
 
 def draw_pipeline(pipeline: Any) -> Figure:

@@ -20,6 +20,7 @@ from ...core.data.budget import one_load
 from ...core.data.damage import at
 from ...core.formulas.actions import get_base_struct_from_space
 from ...core.runtime.sharing import Turn
+from ...core.spaces.text import short_space
 from ...core.trust import NOTHING, Words
 from ...core.types import Array
 from ..exploration.config import exploration_for
@@ -30,6 +31,7 @@ from .endings import Endings
 from .networks import PolicyNetworks
 
 if TYPE_CHECKING:
+    from ...core.pages.figure import Figure
     from ...core.vault import Checkpoint, PolicyRecord
     from ..connectors.pipeline import ActionConnectorPipeline, AgentConnectorPipeline
 
@@ -330,5 +332,14 @@ class Policy(Acting):
         return self.networks.torch().head.dist_class
 
     def __repr__(self) -> str:
-        spaces = f"{self.observation_space} -> {self.action_space}"
+        spaces = f"{short_space(self.observation_space)} -> {short_space(self.action_space)}"
         return f"<{self.algorithm} policy {self.name!r}: {spaces}>"
+
+    def draw(self) -> Figure:
+        """The connectors with the network between them, as boxes and arrows."""
+        from ..connectors.drawing import draw_policy
+
+        return draw_policy(self)
+
+    def _repr_html_(self) -> str:
+        return self.draw()._repr_html_()

@@ -15,8 +15,7 @@ from ...core.types import Nest
 from ..batches.step_rows import joined_batches
 from ..connectors.adapted import acted_space, seen_space
 from ..connectors.agent.obs_preproc import ObsPreprocessorConnector
-from ..connectors.connector import ActionConnector
-from ..connectors.drawing import short_name
+from ..connectors.drawing import pieces_of
 from ..connectors.rows import answers_of
 from ..connectors.types import AgentConnectorDataType, AgentConnectorsOutput
 from .policy import Policy
@@ -49,17 +48,7 @@ class LegacyStages:
 
     def pieces(self) -> list[tuple[str, str]]:
         """Connectors, with the network between them."""
-        agent: Any = self.policy.agent_connectors
-        action: Any = self.policy.action_connectors
-        count = sum(weight.size for weight in self.policy.get_weights().values())
-        network = (f"{self.policy.algorithm} network", f"{count:,} numbers")
-        return [
-            ("environment", " ".join(str(self.observation_space).split())),
-            *((short_name(each), _detail(each)) for each in agent.connectors),
-            network,
-            *((short_name(each), _detail(each)) for each in action.connectors),
-            ("environment", str(self.action_space)),
-        ]
+        return pieces_of(self.policy, self.observation_space)
 
     def reset(self, slots: Sequence[Hashable]) -> None:
         """Forget the history of each slot."""
@@ -117,11 +106,3 @@ def stages_of(
         stages["state"] = tuple(states)
     stages["action"] = action
     return stages
-
-
-def _detail(connector: Any) -> str:
-    chain = getattr(connector, "chain", None)
-    if chain is None:
-        return ""
-    steps = chain.action if isinstance(connector, ActionConnector) else chain.obs
-    return ", ".join(type(step).__name__ for step in steps)

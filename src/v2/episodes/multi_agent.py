@@ -255,3 +255,10 @@ class MultiAgentEpisode(AgentColumns):
         self.hand_out()
         returns = {agent: single.get_return() for agent, single in self.singles.items()}
         return f"MAEps(len={len(self)} done={self.is_done} Rs={returns} id_={self.id_})"
+
+    def _repr_html_(self) -> str:
+        from ...core.pages.columns import columns_html
+
+        title = repr(self)  # steps are handed out to the agents
+        agents = {f"agent {name}": each.get_data_dict() for name, each in self.singles.items()}
+        return columns_html(title, agents)

@@ -427,6 +427,11 @@ class SingleAgentEpisode(Episode):
             f"R={self.get_return() if len(self) else 0} id_={self.id_})"
         )
 
+    def _repr_html_(self) -> str:
+        from ...core.pages.columns import columns_html
+
+        return columns_html(repr(self), {"": self.get_data_dict()})
+
 
 def empty_episode(kind: type[_Episode]) -> _Episode:
     """An episode without any attribute, to be filled."""

@@ -21,7 +21,7 @@ def test_a_policy_tells_what_it_is():
     """Its repr names algorithm, id and spaces; it always computes with torch's names."""
     policy = Policy(VECTOR, Discrete(2), algorithm="DQN", name="left")
 
-    assert repr(policy) == "<DQN policy 'left': Box(-1.0, 1.0, (3,), float32) -> Discrete(2)>"
+    assert repr(policy) == "<DQN policy 'left': Box(3,) float32 -> Discrete(2)>"
     assert policy.framework == "torch"
     assert not policy.is_recurrent()
     assert policy.get_initial_state() == []
