@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from ..core.text.visible import visible
@@ -49,15 +50,18 @@ def next_command(
     return _pair("next", shlex.join(["rlconnect", *words]), "command")
 
 
-def _part(title: str, diff: SpaceDiff) -> list[Text]:
-    lines = [Text(title, "title")]
+def _part(title: str, diff: SpaceDiff) -> list[RenderableType]:
+    lines: list[RenderableType] = [Text(title, "title")]
     if not diff.changes:
         return [*lines, Text("  as it was", "good")]
     for change in diff.changes:
         mark, style = ("●", "good") if change.is_sure else ("◐", "warn")
         first, *rest = map(visible, str(change).splitlines())
-        lines.append(Text.assemble((f"  {mark} ", style), first))
-        lines += [Text(f"    {line.strip()}", "label") for line in rest]
+        told = Table.grid(padding=(0, 1, 0, 0))
+        told.add_row(Text(f"  {mark}", style), Text(first))
+        for line in rest:
+            told.add_row("", Text(line.strip(), "label"))
+        lines.append(told)
     return lines
 
 

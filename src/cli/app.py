@@ -38,7 +38,7 @@ from . import (
     verify_command,
 )
 from .command_line import take_command_line
-from .options import DONE, FINDING, PATH, Audit, Chosen, Json, Report, grouped
+from .options import DONE, FINDING, MISTAKE, PATH, Audit, Chosen, Json, Report, grouped
 from .printing import print_json, show, show_lines
 from .tour import examples_of
 
@@ -248,6 +248,9 @@ def main(argv: list[str] | None = None) -> int:
     except RlconnectError as error:
         return failures.known(error).tell(as_json=as_json)
     except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # a group of commands by itself
+            typer.echo(failures.usage(error).error)
+            return MISTAKE
         return failures.usage(error).tell(as_json=as_json)
     except (KeyboardInterrupt, typer.Abort):
         return _INTERRUPTED

@@ -178,9 +178,9 @@ def _registered(name: str, settings: Mapping[str, Any]) -> Any:
         return env_creator_of(name)(EnvContext(settings))
     except gym.error.Error as error:
         hint = getattr(error, "hint", "")
+        reason = " ".join(str(getattr(error, "summary", error)).split()).rstrip(".")
         raise PieceError(
-            f"environment {name!r} cannot be made",
-            found=" ".join(str(getattr(error, "summary", error)).split()),
+            f"environment {name!r} cannot be made: {reason}.",
             hint=hint
             if hint.startswith("did you mean")
             else "give one of your own as --env FILE.py:NAME, or import what registers it: "

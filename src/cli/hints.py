@@ -55,6 +55,10 @@ def shell_hint(hint: str, missing: list[str] | None = None) -> str:
         )
     if not _PYTHON.search(hint):
         return hint
+    command, *words = given_words() or ("",)
+    if "adapt(" in hint and command != "adapt" and "--env" in words[1:-1]:
+        way = shlex.join(["rlconnect", "adapt", words[0], "--env", words[words.index("--env") + 1]])
+        return f"see what lets it act there: {way}"
     plain = [each for each in _SENTENCES.split(hint) if not _PYTHON.search(each)]
     told = [f"--set {name}={value.lower()}" for name, value in _SETTING.findall(hint)]
     options = told if given_words()[:1] == ("train",) else []

@@ -10,12 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ..core.text.visible import visible
+from .theme import console
 
 if TYPE_CHECKING:
     from ..bridge.actor.episodes import Played
 
 _WIDEST: Final = 40
 _MOST_ROWS: Final = 30
+_NUMBERS: Final = 30  # columns that the numbers take
 
 
 def rollout_page(path: str, env: str, played: Played) -> RenderableType:
@@ -27,9 +29,10 @@ def rollout_page(path: str, env: str, played: Played) -> RenderableType:
     table.add_column("")
     low, high = min(0.0, *played.returns), max(0.0, *played.returns)
     span = (high - low) or 1.0
+    widest = min(_WIDEST, max(console().width - _NUMBERS, 4))
     rows = list(zip(played.returns, played.lengths, strict=True))
     for number, (earned, steps) in enumerate(rows[:_MOST_ROWS], 1):
-        bar = "█" * round(_WIDEST * abs(earned) / span)
+        bar = "█" * round(widest * abs(earned) / span)
         style = "good" if earned >= 0 else "warn"
         table.add_row(f"{number}", f"{earned:.4g}", f"{steps}", Text(bar, style))
     half = played.half_interval

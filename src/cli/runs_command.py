@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..offline.runs import Runs, Trial
 
+_WIDE: Final = 80
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
 _CURVE: Final = 24
 _SETTINGS: Final = 4
@@ -77,17 +78,17 @@ def _table(found: Runs) -> Table:
     from rich.text import Text
 
     from ..core.text.visible import visible
+    from .theme import console
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="label")
-    varied = found.varied()[:_SETTINGS]
+    varied = found.varied()[: _SETTINGS if console().width >= _WIDE else 1]
     table.add_column("trial", overflow="fold")
-    table.add_column("ended")
-    table.add_column("iterations", justify="right")
-    for name in varied:
-        table.add_column(visible(name), justify="right")
-    table.add_column(visible(found.metric.rpartition("/")[2] or "metric"), justify="right")
-    table.add_column("best", justify="right")
-    table.add_column("")
+    table.add_column("ended", no_wrap=True)
+    for name in ("iterations", *varied, found.metric.rpartition("/")[2] or "metric", "best"):
+        table.add_column(
+            Text(visible(name), overflow="fold"), justify="right", min_width=min(len(name), 10)
+        )
+    table.add_column("", overflow="crop")
     for trial in found.trials:
         curve = trial.curve(found.metric)
         style = {"TERMINATED": "good", "ERROR": "bad"}.get(trial.status, "warn")

@@ -162,7 +162,7 @@ def _recipe(
         return Recipe.of_folder(resume)
     if file is None and algorithm is None and begin is None:
         raise ConfigError(
-            "what is to be trained?",
+            "nothing says what is to be trained",
             expected="a FILE.toml, --algo NAME, or --from PATH",
             hint="rlconnect train --algo PPO --env CartPole-v1",
         )

@@ -67,8 +67,8 @@ def train_page(data: dict[str, Any]) -> tuple[RenderableType, list[Text]]:
             (visible(data["algorithm"]), "title"), ("  in  ", "label"), visible(data["env"])
         ),
         Text(
-            f"{data['iterations']:,} iterations, {data['steps']:,} steps, "
-            f"{data['episodes']:,} episodes in {_time(data['seconds'] or 0.0)}",
+            f"{_counted(data, 'iterations')}, {_counted(data, 'steps')}, "
+            f"{_counted(data, 'episodes')} in {_time(data['seconds'] or 0.0)}",
             "label",
         ),
     ]
@@ -116,6 +116,10 @@ def _going_on(data: dict[str, Any]) -> list[str]:
     if isinstance(data.get(data["ended_by"]), int):
         words += ["--stop", f"{data['ended_by']}={2 * data[data['ended_by']]}"]
     return words
+
+
+def _counted(data: dict[str, Any], what: str) -> str:
+    return f"{data[what]:,} {what if data[what] != 1 else what.removesuffix('s')}"
 
 
 def _time(seconds: float) -> str:

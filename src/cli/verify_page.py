@@ -28,9 +28,9 @@ def verify_page(verdict: Verdict) -> RenderableType:
     names = Text.assemble(
         (visible(verdict.ours), "title"), ("  and  ", "label"), (visible(verdict.theirs), "title")
     )
-    table = Table(box=None, padding=(0, 3, 0, 0), header_style="label")
-    table.add_column("stage")
-    for head in ("numbers", "largest", "median", "99 %", "rows that agree"):
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="label")
+    table.add_column("stage", no_wrap=True)
+    for head in ("numbers", "largest", "median", "99 %", "rows agree"):
         table.add_column(head, justify="right")
     for stage in verdict.stages:
         style = "" if stage.is_equal else "bad"

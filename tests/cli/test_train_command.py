@@ -291,7 +291,7 @@ def test_a_teacher_that_does_not_fit_is_adapted_first(by, tmp_path, monkeypatch,
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([], "what is to be trained?"),
+        ([], "nothing says what is to be trained"),
         (["--algo", "PPO"], "which environment?"),
         (["--algo", "PPPO", "--env", "CartPole-v1"], "did you mean 'PPO'?"),
         (["--algo", "PPO", "--env", "CartPol-v1"], "did you mean 'CartPole-v1'?"),

@@ -121,7 +121,10 @@ def read_beside(folder: Path, name: str) -> Any:
         content = read_document(part_of(folder, name))
     except CheckpointNotFoundError:
         raise CorruptCheckpointError(
-            f"{folder} holds no migrated policy", expected=f"a file {name}", found="none"
+            f"{folder} holds no migrated policy",
+            expected=f"a file {name}",
+            found="none",
+            hint="write one: rlconnect migrate PATH --out FOLDER.",
         ) from None
     with at(name):
         return mapping(content)

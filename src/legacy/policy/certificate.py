@@ -70,8 +70,8 @@ def compare_stages(
     if "observations" not in certificate:
         raise WeightsError(
             "this policy has no parity certificate",
-            found=str(certificate.get("missing", "none was saved")),
-            hint="compare it with its source: give `verify` both.",
+            found=str(certificate.get("missing", "none")),
+            hint="compare it with its source: give `verify` both, or rlconnect verify SOURCE COPY.",
         )
     rows = [list(unbatch(step)) for step in certificate["observations"]]
     courses: list[Course] = [list(course) for course in zip(*rows, strict=True)]
