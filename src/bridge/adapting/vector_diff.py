@@ -94,8 +94,8 @@ def _by_bounds(old: spaces.Box, new: spaces.Box) -> tuple[list[Change], list[int
         else "their bounds do not tell which ones; give old_names and new_names, or the indices."
     )
     if count > size:
-        new = count - size
-        text = f"{new} feature{'s are' if new > 1 else ' is'} new, at {listed(others)}"
+        are = "s are" if count - size > 1 else " is"
+        text = f"{count - size} feature{are} new, at {listed(others)}"
         return [Change("added", text, DropFeatures(tuple(others)), doubt)], places
     change = _insertion(others, old, f"at {listed(others)}")
     order = [places.index(place) if place in places else -1 for place in range(size)]
