@@ -13,7 +13,10 @@ def pictures(facts):
     for curve in facts["curves"]:
         by_way.setdefault(curve.way, []).append(curve)
     lines = [
-        (f"{way} ({len(runs)} seeds)", [(run.steps, run.returns) for run in runs])
+        (
+            f"{way} ({len(runs)} seed{'s' * (len(runs) > 1)})",
+            [(run.steps, run.returns) for run in runs],
+        )
         for way, runs in by_way.items()
     ]
     old = facts["before"].mean
