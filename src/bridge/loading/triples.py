@@ -124,7 +124,7 @@ def read_beside(folder: Path, name: str) -> Any:
             f"{folder} holds no migrated policy",
             expected=f"a file {name}",
             found="none",
-            hint="write one: rlconnect migrate PATH --out FOLDER.",
+            hint="give a folder that `migrate` wrote.",
         ) from None
     with at(name):
         return mapping(content)

@@ -71,7 +71,7 @@ def compare_stages(
         raise WeightsError(
             "this policy has no parity certificate",
             found=str(certificate.get("missing", "none")),
-            hint="compare it with its source: give `verify` both, or rlconnect verify SOURCE COPY.",
+            hint="compare it with its source: give `verify` both.",
         )
     rows = [list(unbatch(step)) for step in certificate["observations"]]
     courses: list[Course] = [list(course) for course in zip(*rows, strict=True)]
