@@ -149,7 +149,9 @@ def all_measured(only, most):
                     subprocess.run(line, check=True)
                 line = [sys.executable, __file__, "--run", kind, str(given)]
                 environment = {**os.environ, **contest.THREADS}
-                done = subprocess.run(line, capture_output=True, text=True, env=environment)
+                done = subprocess.run(
+                    line, capture_output=True, text=True, encoding="utf-8", env=environment
+                )
             if done.returncode:
                 print(f"| {size:,} | {done.stderr.strip().splitlines()[-1:]} |")
                 continue

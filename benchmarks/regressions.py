@@ -46,7 +46,7 @@ def taken_out(revision, folder):
     packed = git("archive", revision, "src")
     if packed is None:
         raise SystemExit(f"git knows no revision {revision!r} of {ROOT}.")
-    with tarfile.open(fileobj=BytesIO(packed)) as archive:
+    with tarfile.TarFile(fileobj=BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
     (Path(folder) / "src").rename(Path(folder) / "rlconnect")
 

@@ -14,7 +14,7 @@ from torch import nn
 from ...core.errors import ConfigError
 from ...core.formulas.categorical import best_of_columns
 from ...core.nets.direct import Direct
-from ...core.nets.numpy_columns import quickest
+from ...core.nets.numpy_columns import LARGE, quickest
 from ...core.nets.numpy_layers import Dense, dense, numpy_activation
 from ...core.step.plan import Choose
 from ...core.types import Array
@@ -44,7 +44,7 @@ _PARTS: Final = {
 def direct_of(module: Any, greedy: Choose) -> Direct | None:
     """A default module in numpy; None of another one, or where it has other layers.
 
-    Its weights are copied. `greedy` chooses where only torch knows how.
+    Large weights are the module's own, others copied. `greedy` chooses where only torch knows how.
     """
     names = _PARTS.get(type(module))
     if names is None:
@@ -86,7 +86,9 @@ def _layers(modules: Iterable[nn.Module]) -> list[Dense]:
         if isinstance(module, nn.Linear):
             weight = module.weight.detach().cpu().numpy()
             bias = None if module.bias is None else module.bias.detach().cpu().numpy()
-            layers.append(dense(weight, np.zeros(len(weight)) if bias is None else bias))
+            bias = np.zeros(len(weight), np.float32) if bias is None else bias
+            is_large = weight.nbytes > LARGE and weight.dtype == bias.dtype == np.float32
+            layers.append(Dense(weight.T, bias) if is_large else dense(weight, bias))
         elif layers and layers[-1].act is None:
             act = numpy_activation(type(module).__name__)
             layers[-1] = Dense(layers[-1].weight, layers[-1].bias, act)

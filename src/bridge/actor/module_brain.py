@@ -37,7 +37,7 @@ class ModuleBrain:
     def __init__(self, module: Any, timestep: int = 0) -> None:
         self.timestep = timestep
         self._tensors = ModuleTensors(module)
-        self._direct = direct_of(module, self.greedy)
+        self._direct = direct_of(self._tensors.module, self.greedy)
 
     @property
     def action_space(self) -> Any:

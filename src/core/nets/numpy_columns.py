@@ -23,6 +23,8 @@ BLOCK: Final = 512
 """So many rows at once: what they fill stays in the processor's cache."""
 NARROW: Final = 64
 """Turning observations of more features costs what it saves."""
+LARGE: Final = 1 << 23
+"""Reading a weight of more bytes takes all the time: another form of it gains nothing."""
 MAX_NUMPY_ROWS: Final = 1024
 """With more rows torch is quicker: its dispatch costs less than it saves."""
 
@@ -111,4 +113,5 @@ class _Own(threading.local):
 def quickest(layers: Sequence[Dense]) -> ColumnStack | Stack:
     """The form of layers that is quickest by itself: by columns where observations are narrow."""
     is_narrow = bool(layers) and len(layers[0].weight) <= NARROW
-    return ColumnStack(layers) if is_narrow else Stack(layers)
+    is_large = any(layer.weight.nbytes > LARGE for layer in layers)
+    return ColumnStack(layers) if is_narrow and not is_large else Stack(layers)

@@ -63,6 +63,23 @@ def test_numpy_gives_what_torch_gives(kind, model, action_space, rng):
     assert found.dtype == (np.float32 if action_space is CONTINUOUS else np.int32)
 
 
+def test_large_weights_are_not_held_twice(monkeypatch, rng):
+    """They are read where the actor's module has them, and give the same."""
+    monkeypatch.setattr("rlconnect.bridge.actor.dense_modules.LARGE", 100)
+    monkeypatch.setattr("rlconnect.core.nets.numpy_columns.LARGE", 100)
+    module = made(DefaultPPOTorchRLModule, spaces.Discrete(3), {"fcnet_hiddens": [8, 8]})
+    obs = rng.normal(size=(6, 5)).astype(np.float32)
+    wanted = module.forward_inference({"obs": torch.from_numpy(obs)})["action_dist_inputs"]
+
+    direct = direct_of(module, None)
+    before = direct.inputs(obs)
+    with torch.no_grad():
+        module.encoder.encoder.net.mlp[2].weight.zero_()
+
+    np.testing.assert_allclose(before, wanted.numpy(), atol=2e-6, rtol=1e-5)
+    assert not np.array_equal(direct.inputs(obs), before)
+
+
 @pytest.mark.parametrize("name", ["ppo", "bc", "sac", "appo", "ppo_inference"])
 def test_saved_modules_have_it(name):
     """The default modules of RLlib, as it saved them."""
