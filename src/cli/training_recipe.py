@@ -131,6 +131,7 @@ class Recipe:
         """The settings."""
         from ..v2.config.file_settings import attributes_of, check_counts, tell_paths
         from ..v2.config.toml_settings import take_settings
+        from ..v2.modules.model_config import DefaultModelConfig
 
         cls = self.config_class
         config = cls().env_runners(num_env_runners=0)  # In this process, unless somebody asks.
@@ -141,6 +142,10 @@ class Recipe:
         if self.run.get("agents"):
             config.multi_agent(policies=self.policies, policy_mapping_fn=self._policy_of())
         take_settings(config, self.data)
+        network = config.model_config
+        if network.get("use_lstm") and "max_seq_len" not in network:
+            length = DefaultModelConfig().max_seq_len
+            config.rl_module(model_config={**network, "max_seq_len": length})
         if not self._is_mine:
             mine = {*attributes_of(cls, self._told), "_rl_module_spec"}  # of START, or none
             check_counts(config, mine)

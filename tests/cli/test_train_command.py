@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from rlconnect.cli.app import main
+from rlconnect.cli.training_recipe import Recipe
 from rlconnect.v2 import PPO, AlgorithmConfig
 from rlconnect.v2.envs import registry
 
@@ -413,3 +414,13 @@ def test_a_long_curve_is_thinned():
 
     assert text.count(",") < 2000
     assert " 100.00," in text
+
+
+def test_a_network_with_a_memory_has_sequences_of_the_default_length(tmp_path):
+    """Who asks for an LSTM in a word need not say how long its sequences are; who does, may."""
+    recipe, longer = Recipe({"algorithm": "PPO"}), Recipe({"algorithm": "PPO"})
+    recipe.tell(["model_config.use_lstm=true"])
+    longer.tell(["model_config.use_lstm=true", "model_config.max_seq_len=50"])
+
+    assert recipe.config(tmp_path).model_config["max_seq_len"] == 20
+    assert longer.config(tmp_path).model_config["max_seq_len"] == 50

@@ -134,8 +134,8 @@ def teach(
             "the teacher is worse than random actions",
             expected=f"more than {at_random.mean:.1f}",
             found=f"a return of {theirs.mean:.1f} ± {theirs.half_interval:.1f}",
-            hint="it sees other things than it was trained on, or does them otherwise; adapt it "
-            "first: rlconnect.adapt(teacher, env=..., obs=...).",
+            hint="give one that was trained. If it sees other things here than where it was, adapt "
+            "it with a step that says so: obs=[...] of rlconnect adapt.",
         )
     learning: Callable[[], Any] | str = playing
     if (
