@@ -15,7 +15,10 @@ from ...core.adapters import AdapterChain, Step
 from ...core.errors import PieceError, SpaceError
 from ...legacy.connectors.action.adapt_actions import AdaptActionsConnector
 from ...legacy.connectors.action.immutable import ImmutableActionsConnector
-from ...legacy.connectors.agent.adapt_observations import AdaptObservationsAgentConnector
+from ...legacy.connectors.agent.adapt_observations import (
+    AdaptObservationsAgentConnector,
+    expect_known,
+)
 from ...legacy.connectors.context import ConnectorContext
 from ...legacy.policy.default_connectors import create_connectors_for_policy
 from ...legacy.policy.policy import Policy
@@ -220,6 +223,7 @@ def chain_between(
         agents=agents or {},
     )
     bound = chain.bind(sees, gives)
+    expect_known(policy_obs, bound.observation_space)
     if not _fits(bound.action_space, takes):
         raise SpaceError(
             "the adapted action does not fit the environment",

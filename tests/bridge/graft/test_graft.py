@@ -19,7 +19,7 @@ from rlconnect.core.adapters import (
     SelectFeatures,
     StackFrames,
 )
-from rlconnect.core.errors import ConfigError, PieceError
+from rlconnect.core.errors import ConfigError, PieceError, SpaceError
 from rlconnect.core.formulas.preprocessors import preprocessor_for
 from rlconnect.core.spaces.probe_observations import sampled_courses
 from rlconnect.legacy import Policy, create_connectors_for_policy
@@ -269,6 +269,12 @@ def test_what_cannot_be_grafted_is_refused_by_name(name):
     words, says = REFUSED[name]
     with pytest.raises((PieceError, ConfigError), match=says):
         graft(old(), **KNOWN, **words)
+
+
+def test_steps_that_leave_too_little_are_refused():
+    """Before anything is grown the error says what the policy knows, and what it would get."""
+    with pytest.raises(SpaceError, match=r"what the policy knows(?s:.*)\(4,\)(?s:.*)\(2,\)"):
+        graft(old(), observation_space=SIX, obs=DropFeatures([2, 3, 4, 5]))
 
 
 def test_a_network_without_a_native_one_is_refused():

@@ -77,13 +77,8 @@ class AdaptObservationsAgentConnector(ColumnsAgentConnector):
         """Hold the adapter's result against what the policy of `ctx` knows."""
         super().bind(ctx)
         raw_space, new_space = ctx.raw_observation_space, self._bound.observation_space
-        if raw_space is not None and not _takes(raw_space, new_space):
-            raise SpaceError(
-                "the adapter does not lead to what the policy knows",
-                expected=str(raw_space),
-                found=str(new_space),
-                hint="diff_spaces(policy's, environment's) proposes steps.",
-            )
+        if raw_space is not None:
+            expect_known(raw_space, new_space)
 
     def reset(self, env_id: Any) -> None:
         """Forget the frames of `env_id`."""
@@ -156,6 +151,21 @@ class AdaptObservationsAgentConnector(ColumnsAgentConnector):
             row, self._bound.start(1) if memory is None else memory, is_first
         )
         return nest.taken(adapted, 0)
+
+
+def expect_known(policy_space: Space[Any], adapted_space: Space[Any]) -> None:
+    """Hold what an adapter gives against what a policy knows.
+
+    Raises:
+        SpaceError: It is something else.
+    """
+    if not _takes(policy_space, adapted_space):
+        raise SpaceError(
+            "the adapter does not lead to what the policy knows",
+            expected=str(policy_space),
+            found=str(adapted_space),
+            hint="diff_spaces(policy's, environment's) proposes steps.",
+        )
 
 
 def _takes(one: Space[Any], other: Space[Any]) -> bool:
