@@ -64,25 +64,24 @@ class LateSteps(NamedTuple):
         episode, block = self.episode, self.block
         steps = slice(stop - lookback_steps, stop)
 
-        def buffer(column: Nest, rows: slice, space: Any) -> InfiniteLookbackBuffer:
-            items = listed(nest.taken(column, (env, rows)))
+        def of_items(items: list[Any], space: Any) -> InfiniteLookbackBuffer:
             return InfiniteLookbackBuffer.of_parts(items, lookback_steps, space, False, False)
 
-        def listed_buffer(items: list[Any], space: Any) -> InfiniteLookbackBuffer:
-            return InfiniteLookbackBuffer.of_parts(items, lookback_steps, space, False, False)
+        def of_rows(column: Nest, rows: slice, space: Any) -> InfiniteLookbackBuffer:
+            return of_items(listed(nest.taken(column, (env, rows))), space)
 
         t = self.started + stop - start
         follower = stretches.like(
             episode,
             (
-                buffer(
+                of_rows(
                     block.observations, slice(stop - lookback_steps, stop + 1), episode.spaces[0]
                 ),
-                buffer(block.actions, steps, episode.spaces[1]),
-                listed_buffer(block.rewards[env, steps].tolist(), episode.rewards.space),
-                listed_buffer(self.infos[len(self.infos) - lookback_steps - 1 :], None),
+                of_rows(block.actions, steps, episode.spaces[1]),
+                of_items(block.rewards[env, steps].tolist(), episode.rewards.space),
+                of_items(self.infos[len(self.infos) - lookback_steps - 1 :], None),
             ),
-            {name: buffer(column, steps, None) for name, column in block.outputs.items()}
+            {name: of_rows(column, steps, None) for name, column in block.outputs.items()}
             if stop > start
             else {},
             t,
