@@ -78,6 +78,7 @@ MODULE: Final = "rl_module"
 ENV_TO_MODULE: Final = "env_to_module_connector"
 MODULE_TO_ENV: Final = "module_to_env_connector"
 LEARNER_CONNECTOR: Final = "learner_connector"
+PARTS_THAT_ACT: Final = frozenset({ENV_TO_MODULE, MODULE, MODULE_TO_ENV})
 PART_FOLDERS: Final = frozenset(
     {POLICIES, LEARNER, LEARNER_GROUP, ENV_RUNNER, EVAL_ENV_RUNNER, MODULE, MODULE_STATE}
 )

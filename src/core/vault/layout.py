@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -17,33 +18,9 @@ from typing import Any, Final
 
 from ..errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
 from ..text.shell import command
+from . import file_names
 from .decode.load_limits import Limits
-from .file_names import (
-    ACTOR_FILE,
-    CLASS_DOCUMENT,
-    CLASS_FILE,
-    CLASS_KEY,
-    DOCUMENT_ENDING,
-    ENCODINGS,
-    ENV_TO_MODULE,
-    INNER_STATE,
-    JSON_FILES,
-    LEARNER,
-    LEARNER_GROUP,
-    MODULE,
-    MODULE_JSON,
-    MODULE_STATE,
-    MODULE_TO_ENV,
-    OWN_MANIFEST,
-    PART_FOLDERS,
-    POLICIES,
-    STATE_FILES,
-    STATE_KEY,
-    STATES,
-    TRIAL_CHECKPOINT,
-    WORKER_FILE,
-    Role,
-)
+from .file_names import ENCODINGS, INNER_STATE, OWN_MANIFEST, STATES, WORKER_FILE, Role
 from .files.cached_links import cached_file
 from .files.other_files import HEAD, other_kind, pointer_error
 from .files.reading import access_error, base_name, entries, read_head, read_json
@@ -51,6 +28,7 @@ from .own.leftovers import survivor
 
 _WHOLE: Final = ("own", "worker", "algorithm")  # what is a checkpoint, never a part of one
 _DEEPEST: Final = 8
+_DEEPEST_BELOW: Final = 12  # of folders searched for checkpoints
 
 
 @dataclass(frozen=True)
@@ -65,7 +43,7 @@ class Node:
         state_file: The file with its own state, if it is there.
         class_file: The file with class and constructor arguments, if it is there.
         children: Sub-folders that hold something, in order of name.
-        files: Name and size of every file directly in it.
+        files: Size of every file directly in it, by name.
         apart: Sub-folders that hold checkpoints of their own; nothing of them is taken.
     """
 
@@ -76,7 +54,7 @@ class Node:
     state_file: Path | None = None
     class_file: Path | None = None
     children: tuple[Node, ...] = ()
-    files: tuple[tuple[str, int], ...] = ()
+    files: Mapping[str, int] = field(default_factory=dict)
     problem: str = ""
     apart: tuple[Path, ...] = ()
 
@@ -96,12 +74,14 @@ class Node:
         for child in self.children:
             yield from child.walk()
 
+    def first(self, key: str) -> Any:
+        """What the first JSON file of the tree that has something under a key gives; or None."""
+        return next((part.metadata[key] for part in self.walk() if part.metadata.get(key)), None)
+
     def said(self, key: str) -> str:
         """The text the first JSON file of the tree gives under a key; empty where none does."""
-        for part in self.walk():
-            if isinstance(part.metadata.get(key), str):
-                return str(part.metadata[key])
-        return ""
+        texts = (part.metadata.get(key) for part in self.walk())
+        return next((text for text in texts if isinstance(text, str)), "")
 
     def child(self, name: str) -> Node | None:
         """The sub-folder of that name."""
@@ -143,10 +123,14 @@ def _is_own(path: Path) -> bool:
 def _file(path: Path) -> Node:
     """The one file that is a checkpoint by itself, or an error that names the folder."""
     if WORKER_FILE.fullmatch(path.name):
-        return Node(path, "worker", state_file=path, files=((path.name, path.stat().st_size),))
+        return Node(path, "worker", state_file=path, files={path.name: path.stat().st_size})
     if path.suffix == ".json" and _is_own(path):
-        return Node(path, "own", files=((path.name, path.stat().st_size),))
-    has_known_name = path.stem in STATES or path.name in (*JSON_FILES, CLASS_FILE, OWN_MANIFEST)
+        return Node(path, "own", files={path.name: path.stat().st_size})
+    has_known_name = path.stem in STATES or path.name in (
+        *file_names.JSON_FILES,
+        file_names.CLASS_FILE,
+        OWN_MANIFEST,
+    )
     head = read_head(path, HEAD)
     lost = pointer_error(path.name, head)
     if lost is not None:
@@ -161,7 +145,7 @@ def _file(path: Path) -> Node:
         expected="a checkpoint folder",
         hint=f"open the folder it lies in: {command('inspect', path.parent)}"
         if has_known_name
-        else f"pass the folder that holds {STATE_FILES} files.",
+        else f"pass the folder that holds {file_names.STATE_FILES} files.",
     )
 
 
@@ -181,41 +165,40 @@ class _Survey:
 
         `strange` counts the folders just above that held nothing known.
         """
-        names: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         folders: list[Path] = []
         links: list[str] = []
         for entry in entries(path, self.limits):
             self.left -= 1
             try:
                 if entry.is_dir(follow_symlinks=False):
-                    if entry.name.endswith(DOCUMENT_ENDING):
-                        names[entry.name] = 0
+                    if entry.name.endswith(file_names.DOCUMENT_ENDING):
+                        sizes[entry.name] = 0
                     elif entry.name != INNER_STATE:
                         folders.append(Path(entry.path))
                 elif entry.is_symlink() and entry.is_dir():
                     links.append(entry.name)
                 elif entry.is_symlink():
                     cached = cached_file(Path(entry.path))
-                    names[entry.name] = (cached or Path(entry.path)).lstat().st_size
+                    sizes[entry.name] = (cached or Path(entry.path)).lstat().st_size
                 elif entry.is_file():
-                    names[entry.name] = entry.stat(follow_symlinks=False).st_size
+                    sizes[entry.name] = entry.stat(follow_symlinks=False).st_size
             except OSError:
                 continue
-        files = tuple(names.items())
-        if OWN_MANIFEST in names:
-            return Node(path, "own", metadata_file=OWN_MANIFEST, files=files)
-        worker = max(filter(WORKER_FILE.fullmatch, names), key=_iteration, default=None)
+        if OWN_MANIFEST in sizes:
+            return Node(path, "own", metadata_file=OWN_MANIFEST, files=sizes)
+        worker = max(filter(WORKER_FILE.fullmatch, sizes), key=_iteration, default=None)
         if worker is not None:
-            return Node(path / worker, "worker", state_file=path / worker, files=files)
-        metadata, metadata_file, problem = _metadata(path, names, self.limits)
+            return Node(path / worker, "worker", state_file=path / worker, files=sizes)
+        metadata, metadata_file, problem = _metadata(path, sizes, self.limits)
         if links and not problem:
             problem = f"{links[0][:80]!r} is a link to a folder, which is not followed"
-        class_name = base_name(metadata.get(CLASS_KEY)) or CLASS_FILE
-        if class_name not in names and CLASS_DOCUMENT in names:
-            class_name = CLASS_DOCUMENT
-        state_file = _state_file(path, names, metadata)
-        is_known = bool(metadata_file or state_file or class_name in names)
-        strange = 0 if is_known or path.name in PART_FOLDERS else strange + 1
+        class_name = base_name(metadata.get(file_names.CLASS_KEY)) or file_names.CLASS_FILE
+        if class_name not in sizes and file_names.CLASS_DOCUMENT in sizes:
+            class_name = file_names.CLASS_DOCUMENT
+        state_file = _state_file(path, sizes, metadata)
+        is_known = bool(metadata_file or state_file or class_name in sizes)
+        strange = 0 if is_known or path.name in file_names.PART_FOLDERS else strange + 1
         children = [] if strange > 2 else self._below(folders, depth, strange)
         if not is_known and not children:
             return None
@@ -227,9 +210,9 @@ class _Survey:
                     metadata,
                     metadata_file,
                     state_file,
-                    path / class_name if class_name in names else None,
+                    path / class_name if class_name in sizes else None,
                     tuple(children),
-                    files,
+                    sizes,
                     problem,
                 )
             )
@@ -254,7 +237,7 @@ def _iteration(name: str) -> int:
 
 
 def _metadata(path: Path, names: dict[str, int], limits: Limits) -> tuple[dict[str, Any], str, str]:
-    for name in JSON_FILES:
+    for name in file_names.JSON_FILES:
         if name in names:
             try:
                 return read_json(path / name, limits), name, ""
@@ -265,7 +248,7 @@ def _metadata(path: Path, names: dict[str, int], limits: Limits) -> tuple[dict[s
 
 def _state_file(path: Path, names: dict[str, int], metadata: dict[str, Any]) -> Path | None:
     """The state file the JSON names, by base name; else the one that is there."""
-    named = base_name(metadata.get(STATE_KEY))
+    named = base_name(metadata.get(file_names.STATE_KEY))
     candidates = [named, *(named + suffix for suffix in ENCODINGS)] if named else []
     candidates += [stem + suffix for stem in STATES for suffix in ENCODINGS]
     state_file = next((name for name in candidates if name in names), None)
@@ -274,14 +257,14 @@ def _state_file(path: Path, names: dict[str, int], metadata: dict[str, Any]) -> 
     inner = path / INNER_STATE
     if not inner.is_dir() or inner.is_symlink():
         return None
-    files = (inner / f"{MODULE_STATE}{suffix}" for suffix in ENCODINGS)
+    files = (inner / f"{file_names.MODULE_STATE}{suffix}" for suffix in ENCODINGS)
     return next((file for file in files if file.is_file()), None)
 
 
 def _with_role(node: Node) -> Node:
     role: Role = "folder"
     stem = node.state_file.stem if node.state_file else ""
-    named = base_name(node.metadata.get(STATE_KEY)).partition(".")[0]
+    named = base_name(node.metadata.get(file_names.STATE_KEY)).partition(".")[0]
     kind = node.metadata.get("type")
     below = {child.role for child in node.children}
     if stem in STATES:
@@ -290,7 +273,7 @@ def _with_role(node: Node) -> Node:
         role = STATES[named]
     elif kind == "Policy":
         role = "policy"
-    elif node.metadata_file == MODULE_JSON:
+    elif node.metadata_file == file_names.MODULE_JSON:
         role = "module"
     elif node.class_file is not None:
         role = "module" if below == {"module"} else "component"
@@ -303,7 +286,12 @@ def _without_others(node: Node) -> Node:
     """A checkpoint without those that lie below it: the trials of an experiment, say."""
     if node.role == "folder":
         return node
-    apart = [child for child in node.children if _is_apart(child)]
+    apart = [
+        child
+        for child in node.children
+        if child.name not in file_names.PART_FOLDERS
+        and (child.role == "folder" or any(part.role in _WHOLE for part in child.walk()))
+    ]
     if not apart:
         return node
     parts = tuple(child for child in node.children if child not in apart)
@@ -311,32 +299,26 @@ def _without_others(node: Node) -> Node:
     return _with_role(replace(node, children=parts, apart=others))
 
 
-def _is_apart(child: Node) -> bool:
-    """Whether a folder in a checkpoint is none of its parts."""
-    if child.name in PART_FOLDERS:
-        return False
-    return child.role == "folder" or any(part.role in _WHOLE for part in child.walk())
-
-
 def _looks_like_algorithm(node: Node) -> bool:
     """A folder that kept its policies or its learner group, whatever else it lost."""
-    policies = node.child(POLICIES)
+    policies = node.child(file_names.POLICIES)
     if policies is not None and any(child.role == "policy" for child in policies.children):
         return True
-    return bool(node.child(LEARNER_GROUP)) and node.child(LEARNER) is None
+    return bool(node.child(file_names.LEARNER_GROUP)) and node.child(file_names.LEARNER) is None
 
 
 def _is_experiment(node: Node) -> bool:
-    """Whether the folder is a Tune experiment or trial: checkpoints lie below it, by number."""
+    """True for a Tune experiment or trial: checkpoints lie below it, by number."""
     if node.role != "folder":
         return False
-    leaves = [n for n in node.walk() if n.role not in ("folder", "policy", "module")]
-    return any(TRIAL_CHECKPOINT.fullmatch(n.name) or n.role == "worker" for n in leaves) or (
-        any(n.role == "algorithm" for n in leaves)
+    parts = [part for part in node.walk() if part.role not in ("folder", "policy", "module")]
+    return any(
+        file_names.TRIAL_CHECKPOINT.fullmatch(part.name) or part.role in ("worker", "algorithm")
+        for part in parts
     )
 
 
-def checkpoints_below(path: Path, limits: Limits, deepest: int = 12) -> Iterator[Path]:
+def checkpoints_below(path: Path, limits: Limits) -> Iterator[Path]:
     """Checkpoints at and below `path`, those below others too, in order of name.
 
     Each is its folder; where a folder holds several `checkpoint-<n>` files, the older ones come
@@ -357,7 +339,7 @@ def checkpoints_below(path: Path, limits: Limits, deepest: int = 12) -> Iterator
             for each in listed
             if each.is_dir(follow_symlinks=False)
             and each.name != INNER_STATE
-            and not each.name.endswith(DOCUMENT_ENDING)
+            and not each.name.endswith(file_names.DOCUMENT_ENDING)
         ]
         if node is not None and _is_one(node) and (folder not in parts or node.role in _WHOLE):
             yield folder
@@ -366,27 +348,25 @@ def checkpoints_below(path: Path, limits: Limits, deepest: int = 12) -> Iterator
                 yield from (folder / name for name in sorted(files, key=_iteration)[:-1])
             surveyed = _Survey(limits).folder(folder)
             parts = frozenset(part.path for part in (surveyed or node).walk())
-            is_actor = any(name == ACTOR_FILE for name, _ in node.files)
-            below = [] if is_actor else below
-        if depth < deepest:
+            below = [] if file_names.ACTOR_FILE in node.files else below
+        if depth < _DEEPEST_BELOW:
             pending[:0] = [(child, depth + 1, parts) for child in sorted(below)]
 
 
 def _is_one(node: Node) -> bool:
-    """Whether a folder is a checkpoint by itself."""
+    """True if a folder is a checkpoint by itself."""
     return (
         node.role != "folder"
         or (bool(node.children) and all(child.role == "policy" for child in node.children))
         or is_with_pipelines(node)
-        or any(name == ACTOR_FILE for name, _ in node.files)
+        or file_names.ACTOR_FILE in node.files
     )
 
 
 def is_with_pipelines(node: Node) -> bool:
-    """Whether a folder is a module with its pipelines: a migrated policy, or a saved actor."""
-    return node.role == "folder" and all(
-        node.child(name) is not None for name in (ENV_TO_MODULE, MODULE, MODULE_TO_ENV)
-    )
+    """True for a module with its pipelines: a migrated policy, or a saved actor."""
+    parts = {child.name for child in node.children}
+    return node.role == "folder" and parts >= file_names.PARTS_THAT_ACT
 
 
 def newest_below(path: Path, limits: Limits) -> Path | None:
@@ -398,7 +378,7 @@ def newest_below(path: Path, limits: Limits) -> Path | None:
     below = islice(checkpoints_below(path, limits), limits.max_entries)
     folders = [each for each in below if each.is_dir()]
     is_trial = len({each.parent for each in folders}) == 1 and all(
-        TRIAL_CHECKPOINT.fullmatch(each.name) for each in folders
+        file_names.TRIAL_CHECKPOINT.fullmatch(each.name) for each in folders
     )
     if len(folders) == 1 or is_trial:
         return max(folders, key=lambda each: (len(each.name), each.name))
@@ -408,17 +388,17 @@ def newest_below(path: Path, limits: Limits) -> Path | None:
 def _nothing_in(path: Path, limits: Limits) -> NotACheckpointError:
     near = list(islice(checkpoints_below(path, limits), 3))
     if near:
-        listed = ", ".join(str(each) for each in near)
+        paths = [str(path) for path in near]
         return NotACheckpointError(
             f"{path} is not a checkpoint, but holds some",
-            hint=f"try one of: {listed}; or list all: {command('scan', path)}",
-            checkpoints=[str(each) for each in near],
+            hint=f"try one of: {', '.join(paths)}; or list all: {command('scan', path)}",
+            checkpoints=paths,
         )
     listed_entries = entries(path, limits)
     return NotACheckpointError(
         f"{path} {'holds no checkpoint' if listed_entries else 'is an empty folder'}",
         found=_listed(listed_entries),
-        hint=f"a checkpoint folder holds {STATE_FILES} files, or a checkpoint-<n> file.",
+        hint=f"a checkpoint folder holds {file_names.STATE_FILES} files, or a checkpoint-<n> file.",
     )
 
 
@@ -427,10 +407,8 @@ def _listed(listed_entries: list[os.DirEntry[str]]) -> str:
     kinds: dict[str, str] = {}
     for entry in listed_entries:
         if len(kinds) < 3 and entry.is_file(follow_symlinks=False):
-            try:
+            with suppress(CheckpointError):
                 what = other_kind(read_head(Path(entry.path), HEAD))[0]
-            except CheckpointError:
-                continue
-            if what:
-                kinds.setdefault(what, entry.name[:80])
+                if what:
+                    kinds.setdefault(what, entry.name[:80])
     return ", ".join(f"{name} ({what})" for what, name in kinds.items())

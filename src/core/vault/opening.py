@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,19 +17,10 @@ from ..errors import (
     MissingPartError,
     NotACheckpointError,
 )
+from . import file_names
 from .audit.warning import unsafe_line
 from .decode.load_limits import DEFAULT_LIMITS, Limits, one_load
 from .decoding import Decoding
-from .file_names import (
-    ACTOR_FILE,
-    ENV_RUNNER,
-    KNOWN_VERSIONS,
-    LEARNER,
-    LEARNER_GROUP,
-    POLICIES,
-    SAVE_MANIFEST,
-    VERSION_KEY,
-)
 from .files.places import is_elsewhere, named, on_disk
 from .layout import Node, locate, newest_below
 from .one_save import read_as_one, was_checked
@@ -92,19 +83,21 @@ def of_newest(path: str | os.PathLike[str], read: Callable[[Any], _Read]) -> _Re
 def _in_memory(checkpoint: Checkpoint) -> Checkpoint:
     """A checkpoint whose weights are read: what they would be read from will be gone."""
 
-    def held(record: Any) -> Any:
-        table = record.weights
-        return replace(record, weights=WeightTable(dict(table), named=table.named))
+    def in_memory(records: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: replace(r, weights=WeightTable(dict(r.weights), named=r.weights.named))
+            for name, r in records.items()
+        }
 
     return replace(
         checkpoint,
-        policies={name: held(record) for name, record in checkpoint.policies.items()},
-        modules={name: held(record) for name, record in checkpoint.modules.items()},
+        policies=in_memory(checkpoint.policies),
+        modules=in_memory(checkpoint.modules),
     )
 
 
 def _open(root: Path, limits: Limits) -> Checkpoint:
-    if os.path.isfile(root / ACTOR_FILE):
+    if os.path.isfile(root / file_names.ACTOR_FILE):
         from .players import read_players
 
         several = read_players(root, lambda folder: _open(folder, limits))
@@ -137,7 +130,7 @@ def _described(root: Path, node: Node, decoding: Decoding) -> Checkpoint:
     except CheckpointError as error:
         decoding.problem(error.facts.get("file", ""), error.summary, error.hint, "damaged")
     checkpoint = _read(node, decoding)
-    if checkpoint.version not in KNOWN_VERSIONS and checkpoint.stack != "rlconnect":
+    if checkpoint.version not in file_names.KNOWN_VERSIONS and checkpoint.stack != "rlconnect":
         decoding.problem(
             "",
             f"layout version {checkpoint.version!r} is not one we know; read as its files look",
@@ -147,7 +140,8 @@ def _described(root: Path, node: Node, decoding: Decoding) -> Checkpoint:
         replace(
             checkpoint,
             path=str(root),
-            is_ours=checkpoint.stack == "rlconnect" or any(map(_is_ours, node.walk())),
+            is_ours=checkpoint.stack == "rlconnect"
+            or any(KEY in n.metadata or file_names.SAVE_MANIFEST in n.files for n in node.walk()),
             foreign=decoding.foreign,
             unsafe=decoding.unsafe,
             skipped=tuple(decoding.skipped),
@@ -155,11 +149,6 @@ def _described(root: Path, node: Node, decoding: Decoding) -> Checkpoint:
             files=tuple(decoding.files.values()),
         )
     )
-
-
-def _is_ours(node: Node) -> bool:
-    """Whether a folder holds what only our saves hold."""
-    return KEY in node.metadata or any(name == SAVE_MANIFEST for name, _ in node.files)
 
 
 def _read(node: Node, decoding: Decoding) -> Checkpoint:
@@ -178,7 +167,7 @@ def _read(node: Node, decoding: Decoding) -> Checkpoint:
     from .readers.old_stack import read_old
 
     checkpoint = read_old(node, decoding)
-    if node.child(LEARNER) is not None:  # Ray 2.5 to 2.9 keep the modules there as well
+    if node.child(file_names.LEARNER) is not None:  # Ray 2.5 to 2.9 keep the modules there as well
         from .readers.new_stack import read_modules
 
         checkpoint = replace(checkpoint, modules=read_modules(node, decoding))
@@ -187,19 +176,17 @@ def _read(node: Node, decoding: Decoding) -> Checkpoint:
 
 def _is_new_stack(node: Node) -> bool:
     """New-stack folders say version 2, or hold components instead of policies."""
-    version: Any = node.metadata.get(VERSION_KEY)
-    if node.role in ("module", "component"):
-        return True
     if node.role == "folder":
         roles = {child.role for child in node.children}
         return "module" in roles and roles <= {"module", "component"}  # with its pipelines
-    if node.role == "algorithm":
-        if isinstance(version, str) and version.startswith("2"):
-            return True
-        return node.child(POLICIES) is None and (
-            node.child(LEARNER_GROUP) is not None or node.child(ENV_RUNNER) is not None
-        )
-    return False
+    if node.role != "algorithm":
+        return node.role in ("module", "component")
+    if str(node.metadata.get(file_names.VERSION_KEY)).startswith("2"):
+        return True
+    parts = {child.name for child in node.children}
+    return file_names.POLICIES not in parts and bool(
+        parts & {file_names.LEARNER_GROUP, file_names.ENV_RUNNER}
+    )
 
 
 def _require_content(checkpoint: Checkpoint) -> Checkpoint:

@@ -102,9 +102,7 @@ def _statistics(stat: Any) -> tuple[int, np.ndarray[Any, Any], np.ndarray[Any, A
     fields = mapping_of(stat)
     count = fields.get("num_pushes", fields.get("_n", fields.get("n")))
     mean = fields.get("mean_array", fields.get("_M"))
-    sums = next(
-        (fields[key] for key in ("std_array", "sum_sq_diff_array", "_S") if key in fields), None
-    )
+    sums = fields.get("std_array", fields.get("sum_sq_diff_array", fields.get("_S")))
     arrays = [decode_ray_array(a) if isinstance(a, str) else a for a in (mean, sums)]
     if not all(isinstance(a, (np.ndarray, np.generic, float, int)) for a in arrays):
         raise ValueError("a running statistic without its numbers")

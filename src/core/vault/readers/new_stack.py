@@ -41,6 +41,9 @@ from .old_policy import plain_config
 from .spaces_in_files import as_space
 
 _ARGUMENT_NAMES = ("observation_space", "action_space", "inference_only", "model_config")
+_READ_KEYS = {*_ARGUMENT_NAMES, "module_class", "catalog_class", "catalog_class_path"} | {
+    *("model_config_dict", "module_config")
+}
 _SPEC_KEYS = ("rl_module_specs", "module_specs")
 
 
@@ -49,10 +52,13 @@ def read_new(node: Node, decoding: Decoding) -> Checkpoint:
     root = _component(node, decoding)
     modules = read_modules(node, decoding)
     config: Mapping[str, Any] = {}
-    if node.role == "algorithm":
-        configs: list[Any] = [arg for arg in (*root.args, *root.kwargs.values()) if mapping_of(arg)]
-        config = plain_config(configs[0]) if configs else {}
     state = mapping_of(root.state)
+    algorithm_class, extra = "", {}
+    if node.role == "algorithm":
+        arguments = filter(mapping_of, (*root.args, *root.kwargs.values()))
+        config = plain_config(next(arguments, {}))
+        algorithm_class = root.component_class
+        extra = {key: value for key, value in state.items() if key != "training_iteration"}
     components = [root] if node.role != "module" else []
     components += [_component(part, decoding) for part in _parts(node)]
     for record in modules.values():
@@ -66,7 +72,6 @@ def read_new(node: Node, decoding: Decoding) -> Checkpoint:
             "missing",
         )
     first = next(iter(modules.values()), None)
-    env = config.get("env")
     return Checkpoint(
         path=str(node.path),
         kind=_kind(node, modules),
@@ -76,20 +81,18 @@ def read_new(node: Node, decoding: Decoding) -> Checkpoint:
         ray_version=node.said("ray_version"),
         ray_commit=node.said("ray_commit") or node.said("ray_commit_hash"),
         algorithm=algorithm_name(
-            root.component_class if node.role == "algorithm" else "",
+            algorithm_class,
             class_path(config.get("algo_class")),
             first.catalog_class if first else "",
             first.module_class if first else "",
         ),
-        algorithm_class=root.component_class if node.role == "algorithm" else "",
-        environment=env if isinstance(env, str) else class_path(env),
+        algorithm_class=algorithm_class,
+        environment=class_path(config.get("env")),
         modules=modules,
         components=tuple(components),
         config=config,
         training_iteration=integer(state.get("training_iteration")),
-        extra={k: v for k, v in state.items() if k != "training_iteration"}
-        if node.role == "algorithm"
-        else {},
+        extra=extra,
     )
 
 
@@ -109,7 +112,7 @@ def _kind(node: Node, modules: Mapping[str, ModuleRecord]) -> Kind:
     if node.role == "algorithm":
         return "algorithm"
     if is_with_pipelines(node):
-        return "migrated" if any(name == MIGRATION_FILE for name, _ in node.files) else "actor"
+        return "migrated" if MIGRATION_FILE in node.files else "actor"
     if node.role != "module":
         return "component"
     return "multi_module" if node.children or len(modules) > 1 else "module"
@@ -136,14 +139,13 @@ def _component(node: Node, decoding: Decoding) -> ComponentRecord:
         if node.state_file is None and named:
             decoding.problem(decoding.place(node.path / named), "its own state is not here")
     name = class_path(constructor.get("class"))
-    pieces = _pieces(kwargs.get("connectors"))
     return ComponentRecord(
         path=where,
         component_class=name,
         args=args,
         kwargs=kwargs,
         state=state,
-        pieces=pieces,
+        pieces=_pieces(kwargs.get("connectors")),
         filters=tuple(_filters(name, state, decoding, where)),
     )
 
@@ -181,8 +183,8 @@ def _pieces(connectors: Any) -> tuple[ConnectorRecord, ...]:
 
 def _filters(name: str, state: Any, decoding: Decoding, where: str) -> Iterator[FilterRecord]:
     """Filter statistics in a component's state: one per agent, or its own."""
-    agents: dict[Any, Any] = {**state} if isinstance(state, dict) else mapping_of(state)
-    for agent, agent_state in [("", state), *agents.items()]:
+    agents: list[tuple[Any, Any]] = [("", state), *mapping_of(state).items()]
+    for agent, agent_state in agents:
         params = mapping_of(agent_state)
         if "running_stats" in params:
             place = f"{where}: {agent}" if agent else where
@@ -238,14 +240,7 @@ def _module(
     module_class = class_path(constructor.get("class")) or class_path(facts.get("module_class"))
     catalog = facts.get("catalog_class") or facts.get("catalog_class_path")
     model_config = facts.get("model_config") or facts.get("model_config_dict")
-    read_keys = {
-        *_ARGUMENT_NAMES,
-        "module_class",
-        "catalog_class",
-        "catalog_class_path",
-        "model_config_dict",
-        "module_config",
-    }
+    inference_only = facts.get("inference_only")
     return ModuleRecord(
         id=module_id,
         module_class=module_class,
@@ -253,11 +248,9 @@ def _module(
         observation_space=as_space(facts.get("observation_space"), decoding, f"{where}: obs"),
         action_space=as_space(facts.get("action_space"), decoding, f"{where}: actions"),
         model_config=mapping_of(model_config),
-        inference_only=facts["inference_only"]
-        if isinstance(facts.get("inference_only"), bool)
-        else None,
+        inference_only=inference_only if isinstance(inference_only, bool) else None,
         weights=_weights(node, decoding),
-        extra={key: value for key, value in facts.items() if key not in read_keys},
+        extra={key: value for key, value in facts.items() if key not in _READ_KEYS},
         where=where,
     )
 
@@ -270,17 +263,17 @@ def _weights(node: Node, decoding: Decoding) -> WeightTable:
     except CheckpointError as error:
         decoding.damage(node.state_file, error)
         return WeightTable()
-    flat: dict[str, np.ndarray[Any, Any]] = {}
-    for name, value in mapping_of(state).items():
-        if isinstance(name, str) and isinstance(value, (np.ndarray, np.generic)):
-            flat[name] = np.asarray(value)
-    return WeightTable(flat)
+    return WeightTable(
+        {
+            name: np.asarray(value)
+            for name, value in mapping_of(state).items()
+            if isinstance(name, str) and isinstance(value, (np.ndarray, np.generic))
+        }
+    )
 
 
 def _version(node: Node) -> str:
-    for part in node.walk():
-        if part.metadata.get(VERSION_KEY):
-            return version_text(part.metadata[VERSION_KEY])
-    if any(part.metadata_file == MODULE_JSON for part in node.walk()):
-        return "1.2"
-    return "2.0"
+    version = node.first(VERSION_KEY)
+    if version:
+        return version_text(version)
+    return "1.2" if any(part.metadata_file == MODULE_JSON for part in node.walk()) else "2.0"

@@ -83,12 +83,8 @@ def connectors_of(value: Any) -> ConnectorRecord | None:
     params = value[1] if len(value) > 1 else None
     if not name.endswith("Pipeline"):
         return ConnectorRecord(name, params)
-    children = tuple(
-        child
-        for child in map(connectors_of, params if isinstance(params, (list, tuple)) else ())
-        if child is not None
-    )
-    return ConnectorRecord(name, None, children=children)
+    children = map(connectors_of, params if isinstance(params, (list, tuple)) else ())
+    return ConnectorRecord(name, None, children=tuple(filter(None, children)))
 
 
 def policy_state(state: Any) -> Mapping[str, Any]:
@@ -156,14 +152,16 @@ def policy_record(
     """
     fields = mapping_of(state)
     own_spec = _spec_fields(fields.get("policy_spec"))
-    spec_held = own_spec or _spec_fields(spec)
+    spec_fields = own_spec or _spec_fields(spec)
     # A policy's own spec holds its whole config, one from elsewhere what differs.
     config = merged_config(
         base_config or {},
-        plain_config(spec_held.get("config") or {}),
+        plain_config(spec_fields.get("config") or {}),
         ("model",) if own_spec else _NETWORKS,
     )
-    policy_class = class_path(spec_held.get("policy_class"))
+    policy_class = class_path(spec_fields.get("policy_class"))
+    config_held = spec_fields.get("config")
+    by_config = algorithm_name(class_path(config_held)) if isinstance(config_held, Opaque) else ""
     pipelines = mapping_of(fields.get("connector_configs"))
     agent, action = connectors_of(pipelines.get("agent")), connectors_of(pipelines.get("action"))
     weights = weights_of(fields)
@@ -178,23 +176,20 @@ def policy_record(
             "its state file was saved without them.",
         )
     elif not config:
-        lost, needed = ("config", "") if spec_held else ("config and spaces", "spaces and ")
+        lost, needed = ("config", "") if spec_fields else ("config and spaces", "spaces and ")
         decoding.problem(
             where,
             f"policy {policy_id!r} has lost its {lost}",
             f"weights and shapes are readable; supply {needed}model config to act with it.",
         )
-    spaces = (
-        as_space(spec_held.get("observation_space"), decoding, f"{where}: observation space"),
-        as_space(spec_held.get("action_space"), decoding, f"{where}: action space"),
-    )
+    observations, actions = spec_fields.get("observation_space"), spec_fields.get("action_space")
     return PolicyRecord(
         id=policy_id,
         policy_class=policy_class,
-        algorithm=policy_algorithm(policy_class, algorithm) or _config_algorithm(spec_held),
+        algorithm=policy_algorithm(policy_class, algorithm) or by_config,
         framework=_framework(config, policy_class, weights),
-        observation_space=spaces[0],
-        action_space=spaces[1],
+        observation_space=as_space(observations, decoding, f"{where}: observation space"),
+        action_space=as_space(actions, decoding, f"{where}: action space"),
         config=config,
         weights=weights,
         agent_connectors=agent,
@@ -224,9 +219,8 @@ def flat_policies(
     vector = state.get("weights")
     if not isinstance(vector, np.ndarray) or vector.ndim != 1 or not _is_array(vector):
         return {}
-    name = "default_policy"
     record = policy_record(
-        name,
+        "default_policy",
         {"weights": {FLAT_WEIGHTS: vector}},
         decoding,
         where,
@@ -234,7 +228,7 @@ def flat_policies(
         worker_filter=state.get("filter"),
         **known,
     )
-    return {name: record}
+    return {record.id: record}
 
 
 def _spec_fields(spec: Any) -> Mapping[str, Any]:
@@ -244,11 +238,6 @@ def _spec_fields(spec: Any) -> Mapping[str, Any]:
     if isinstance(spec, (tuple, list)):
         return dict(zip(_SPEC_FIELDS, spec, strict=False))
     return mapping_of(spec)
-
-
-def _config_algorithm(spec: Mapping[str, Any]) -> str:
-    config = spec.get("config")
-    return algorithm_name(class_path(config)) if isinstance(config, Opaque) else ""
 
 
 def _framework(config: Mapping[str, Any], policy_class: str, weights: WeightTable) -> str:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ...errors import NotACheckpointError
-from ..decode.standins import GlobalRef, Opaque, class_path, integer, mapping_of, version_text
+from ..decode.standins import class_path, integer, mapping_of, version_text
 from ..decoding import Decoding
 from ..file_names import ALGORITHM_STATE, LEARNER, POLICIES, POLICY_STATE, STATE_KEY, VERSION_KEY
 from ..files.reading import base_name
@@ -18,6 +18,8 @@ from ..layout import Node
 from ..names import algorithm_name
 from ..records.records import Checkpoint, PolicyRecord
 from .old_policy import flat_policies, plain_config, policy_record
+
+_READ_KEYS: Final = ("config", "worker", "counters", "algorithm_class")
 
 
 def read_old(node: Node, decoding: Decoding) -> Checkpoint:
@@ -70,39 +72,33 @@ def read_old(node: Node, decoding: Decoding) -> Checkpoint:
     promised = [*_texts(metadata.get("policy_ids")), *_texts(worker.get("policy_ids"))]
     _compare_with_promised(list(dict.fromkeys(promised)), read_ids, node, decoding)
     first = next(iter(policies.values()), None)
+    first_config = first.config if first else {}
     if first is None and not state and not decoding.problems:
         raise NotACheckpointError(f"{node.path} names a checkpoint, but none of its files is there")
-    for module in _lost_modules(node):
-        decoding.problem(
-            decoding.place(module.path), "the learner's copy of a module has no weights"
-        )
-    version = metadata.get(VERSION_KEY) or state.get(VERSION_KEY)
+    learner = node.child(LEARNER)  # of version 1.2
+    for part in learner.walk() if learner is not None else ():
+        if part.role == "module" and not part.children and not part.state_file:
+            place = decoding.place(part.path)
+            decoding.problem(place, "the learner's copy of a module has no weights")
+    version = metadata.get(VERSION_KEY) or state.get(VERSION_KEY) or node.first(VERSION_KEY)
     return Checkpoint(
         path=str(node.path),
-        kind="algorithm"
-        if node.role == "algorithm"
-        else "policy"
-        if node.role == "policy"
-        else "policies",
+        kind=node.role if node.role in ("algorithm", "policy") else "policies",
         stack="old",
-        version=version_text(version) or _version_below(node) or "1.0",
+        version=version_text(version) or "1.0",
         encoding=_encoding(node, metadata),
         ray_version=node.said("ray_version"),
         ray_commit=node.said("ray_commit"),
         algorithm=algorithm or (first.algorithm if first else ""),
         algorithm_class=class_name,
-        environment=_environment(config) or (_environment(first.config) if first else ""),
+        environment=class_path(config.get("env")) or class_path(first_config.get("env")),
         policies=policies,
-        config=config or (first.config if first else {}),
+        config=config or first_config,
         counters=mapping_of(state.get("counters")),
         training_iteration=integer(state.get("training_iteration")),
         extra={
             "policy_mapping_fn": worker.get("policy_mapping_fn"),
-            **{
-                key: value
-                for key, value in state.items()
-                if key not in ("config", "worker", "counters", "algorithm_class")
-            },
+            **{key: value for key, value in state.items() if key not in _READ_KEYS},
         },
     )
 
@@ -116,12 +112,9 @@ def policy_nodes(node: Node) -> list[Node]:
 
 
 def _policy_id(policy_node: Node, root: Node) -> str:
-    if policy_node is root and not policy_node.name:
-        return "default_policy"
     name = policy_node.name
-    is_own_folder = policy_node is not root or policy_node.path.parent.name == POLICIES
-    looks_like_id = name.endswith("policy") or is_own_folder
-    return name if looks_like_id else "default_policy"
+    is_in_its_place = policy_node is not root or policy_node.path.parent.name == POLICIES
+    return name if is_in_its_place or name.endswith("policy") else "default_policy"
 
 
 def _miss_policy(
@@ -157,24 +150,9 @@ def _compare_with_promised(
         _miss_policy(policy_id, lost, {"format": node.metadata.get("format")}, decoding)
 
 
-def _lost_modules(node: Node) -> list[Node]:
-    """Modules of the learner of version 1.2 without weights."""
-    learner = node.child(LEARNER)
-    below = learner.walk() if learner is not None else ()
-    return [n for n in below if n.role == "module" and not n.children and not n.state_file]
-
-
 def _texts(value: Any) -> list[str]:
-    return (
-        [text for text in value if isinstance(text, str)] if isinstance(value, (list, set)) else []
-    )
-
-
-def _version_below(node: Node) -> str:
-    for part in policy_nodes(node):
-        if part.metadata.get(VERSION_KEY):
-            return version_text(part.metadata[VERSION_KEY])
-    return ""
+    texts = value if isinstance(value, (list, set)) else ()
+    return [text for text in texts if isinstance(text, str)]
 
 
 def _encoding(node: Node, metadata: Mapping[str, Any]) -> str:
@@ -182,10 +160,3 @@ def _encoding(node: Node, metadata: Mapping[str, Any]) -> str:
         return node.encoding
     below = next((part.encoding for part in policy_nodes(node) if part.encoding), "")
     return below or {"cloudpickle": "pickle"}.get(str(metadata.get("format")), "")
-
-
-def _environment(config: Mapping[str, Any]) -> str:
-    env = config.get("env")
-    if isinstance(env, str):
-        return env
-    return class_path(env) if isinstance(env, (GlobalRef, Opaque)) else ""

@@ -55,6 +55,7 @@ _MAPPINGS = frozenset({"config", "model_config", "extra"})
 _TEXTS = frozenset(
     {"policy_class", "algorithm", "framework", "ray_version", "module_class", "catalog_class"}
 )
+# Of filters that no connector holds; those that one holds are in its parameters.
 _FILTER_DATA = ("kind", "count", "mean", "sum_of_squares", "demean", "destd", "clip", "where")
 _READ_KEYS = ("policies", "modules", "config", "counters", "origin")
 _KINDS: tuple[Kind, ...] = (
@@ -124,21 +125,19 @@ def document_of(checkpoint: Checkpoint) -> dict[str, Any]:
 
 def _from_policy(record: PolicyRecord, plain: Plainer) -> dict[str, Any]:
     return {
-        **{name: plain(_as_dict(getattr(record, name))) for name in _POLICY_DATA},
+        **{name: plain(_plain_part(vars(record)[name])) for name in _POLICY_DATA},
         **_spaces(record),
         "connectors": {
             "agent": _pairs(record.agent_connectors, plain),
             "action": _pairs(record.action_connectors, plain),
         },
-        "filters": [_from_filter(each) for each in record.filters if each.is_from_worker],
+        "filters": [
+            {name: _plain_part(vars(statistics)[name]) for name in _FILTER_DATA}
+            for statistics in record.filters
+            if statistics.is_from_worker
+        ],
         **_weights(record.weights),
     }
-
-
-def _from_filter(statistics: FilterRecord) -> dict[str, Any]:
-    """A filter no connector holds; those that one holds are in its parameters."""
-    fields = {name: getattr(statistics, name) for name in _FILTER_DATA}
-    return {name: list(part) if isinstance(part, tuple) else part for name, part in fields.items()}
 
 
 def _to_filter(fields: dict[str, Any]) -> FilterRecord:
@@ -156,20 +155,23 @@ def _to_filter(fields: dict[str, Any]) -> FilterRecord:
 
 
 def _from_module(record: ModuleRecord, plain: Plainer) -> dict[str, Any]:
-    data = {name: plain(_as_dict(getattr(record, name))) for name in _MODULE_DATA}
+    data = {name: plain(_plain_part(vars(record)[name])) for name in _MODULE_DATA}
     return {**data, **_spaces(record), **_weights(record.weights)}
 
 
-def _as_dict(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else value
+def _plain_part(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _spaces(record: PolicyRecord | ModuleRecord) -> dict[str, Any]:
-    spaces: dict[str, Any] = {}
-    for name in ("observation_space", "action_space"):
-        space = getattr(record, name)
-        spaces[name] = None if space is None else space_to_data(space)
-    original = getattr(record.observation_space, "original_space", None)
+    observations, actions = record.observation_space, record.action_space
+    spaces = {
+        "observation_space": None if observations is None else space_to_data(observations),
+        "action_space": None if actions is None else space_to_data(actions),
+    }
+    original = getattr(observations, "original_space", None)
     if original is not None:
         spaces["original_observation_space"] = space_to_data(original)
     return spaces
@@ -192,7 +194,7 @@ def read_own(node: Node, decoding: Decoding) -> Checkpoint:
     saved = read_folder(node.path, limits=decoding.limits)
     document = saved.outline
     place = node.metadata_file or node.path.name
-    for name, size in node.files:
+    for name, size in node.files.items():
         decoding.files[name] = FileRecord(name, size, "rlconnect")
     policies = {
         name: _policy(name, part, decoding, place) for name, part in _parts(document, "policies")
@@ -267,15 +269,11 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 def _loaded(value: Any) -> Any:
     """Plain data with its arrays read."""
-    if isinstance(value, StoredArray):
-        return value.read()
     if isinstance(value, dict):
         return {key: _loaded(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_loaded(part) for part in value]
-    if isinstance(value, tuple):
-        return tuple(_loaded(part) for part in value)
-    return value
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_loaded, value))
+    return value.read() if isinstance(value, StoredArray) else value
 
 
 def _space(saved: dict[str, Any], key: str, decoding: Decoding, place: str) -> Any:

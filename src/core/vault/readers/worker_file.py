@@ -37,13 +37,9 @@ _TELLING: Final = (
     ("IMPALA", ("vtrace", "vtrace_clip_rho_threshold", "num_multi_gpu_tower_stacks")),
     ("MARWIL", ("beta", "bc_logstd_coeff")),
 )
-_FAMILY: Final = {
-    "TD3": "DDPG",
-    "CQL": "SAC",
-    "APEX": "DQN",
-    "PG": "PPO",
-    "A2C": "PPO",
-} | dict.fromkeys(("A3C", "IMPALA", "APPO", "MARWIL", "BC"), "PPO")
+_FAMILY: Final = {"TD3": "DDPG", "CQL": "SAC", "APEX": "DQN"} | dict.fromkeys(
+    ("PG", "A2C", "A3C", "IMPALA", "APPO", "MARWIL", "BC"), "PPO"
+)
 
 
 def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
@@ -92,9 +88,8 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
     first = next(iter(policies.values()), None)
     executed = mapping_of(outer.get("train_exec_impl"))
     counters = mapping_of(executed.get("counters")) or mapping_of(outer.get("counters"))
-    env = config.get("env")
     return Checkpoint(
-        path=str(node.path.parent if node.path.is_file() else node.path),
+        path=str(folder),
         kind="algorithm",
         stack="old",
         # Version 0.1 keeps nothing beside the worker, and its policies' specs in it.
@@ -102,7 +97,7 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
         encoding="pickle",
         ray_version=ray_version,
         algorithm=first.algorithm if first else "",
-        environment=env if isinstance(env, str) else class_path(env),
+        environment=class_path(config.get("env")),
         policies=policies,
         config=config,
         counters=counters,
