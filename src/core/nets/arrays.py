@@ -7,7 +7,7 @@ follow one another are one `Stack`, and two of those over one input run side by 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -393,8 +393,4 @@ def _with_constants(runs: Sequence[_Run], ends: Collection[str]) -> list[_Run]:
 
 def _readers(runs: Sequence[_Run]) -> Mapping[str, int]:
     """How many times each name is read."""
-    counts: dict[str, int] = defaultdict(int)
-    for run in runs:
-        for name in run.reads:
-            counts[name] += 1
-    return counts
+    return Counter(name for run in runs for name in run.reads)

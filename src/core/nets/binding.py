@@ -99,15 +99,20 @@ def bind(
     binder = _Binder(weight_shapes, {name: tuple(shape) for name, shape in inputs.items()})
     for layer in network.layers:
         binder.add(layer)
-    unused = [name for name in weight_shapes if name not in binder.used]
-    unused = [name for name in unused if not _is_unused(name, network.unused)]
+    unused = [
+        name
+        for name in weight_shapes
+        if name not in binder.used and not _is_unused(name, network.unused)
+    ]
     if unused:
         raise WeightsError(
             f"the network has no place for {len(unused)} of the weights",
             expected="each in a layer, or listed in `unused`",
             found=", ".join(f"{name} {weight_shapes[name]}" for name in unused[:12])
             + (" ..." if len(unused) > 12 else ""),
-            hint=f"what acting does not need: unused = {_toml_list(unused)}.",
+            hint="what acting does not need: unused = ["
+            + ", ".join([f'"{name}"' for name in unused[:8]] + ["..."] * (len(unused) > 8))
+            + "].",
             unexpected=unused,
         )
     _check_patterns(network.unused, weight_shapes, binder.used)
@@ -196,11 +201,6 @@ def _check_patterns(patterns: Sequence[str], shapes: Mapping[str, Shape], used: 
                 expected="weights that are there and no layer uses",
                 found=f"{matched[0]!r} in a layer" if matched else "no weight of that name",
             )
-
-
-def _toml_list(names: Sequence[str]) -> str:
-    shown = ", ".join(f'"{name}"' for name in names[:8])
-    return f"[{shown}{', ...' if len(names) > 8 else ''}]"
 
 
 def shapes_of(weights: Mapping[str, Any]) -> dict[str, Shape]:

@@ -44,22 +44,16 @@ class Direct:
         columns = network.columns if finish is None else lambda obs: inputs(obs).T
         return cls(inputs, lambda obs: of_columns(columns(obs)), True)
 
-    def is_quicker(self, rows: int) -> bool:
-        """Whether numpy is quicker than torch for so many rows, as measured.
-
-        It is up to 1,024 rows, where torch's dispatch costs more than the arithmetic. On one core
-        it is for any number of rows, for networks that it computes by columns; torch shares a large
-        batch better among several cores.
-        """
-        return numpy_serves(rows) or (self.is_by_columns and _is_one_core())
-
-
-def _is_one_core() -> bool:
-    import torch
-
-    return bool(torch.get_num_threads() == 1)
-
 
 def quicker(direct: Direct | None, rows: int) -> Direct | None:
-    """What computes so many rows, if that is quicker than torch."""
-    return direct if direct is not None and direct.is_quicker(rows) else None
+    """What computes so many rows, if numpy is quicker at that than torch, as measured.
+
+    It is up to 1,024 rows, where torch's dispatch costs more than the arithmetic. On one core it is
+    for any number of rows, for networks that it computes by columns; torch shares a large batch
+    better among several cores.
+    """
+    if direct is None or numpy_serves(rows):
+        return direct
+    import torch
+
+    return direct if direct.is_by_columns and torch.get_num_threads() == 1 else None

@@ -191,8 +191,7 @@ def _uniform(network: Network) -> Iterator[Network]:
     yield network
     hidden = _hidden(network)
     for name in _TRIED:
-        changes = {layer: name for layer in hidden}
-        yield _with(network, changes)
+        yield _with(network, dict.fromkeys(hidden, name))
 
 
 def _mixed(network: Network, what: str) -> Iterator[Network]:
@@ -205,14 +204,12 @@ def _mixed(network: Network, what: str) -> Iterator[Network]:
     ]
     hidden = set(_hidden(network))
     groups = [[name for name in group if name in hidden] for group in groups]
-    groups = [group for group in groups if group]
+    groups = list(filter(None, groups))
     last = [group[-1] for group in groups if len(group) > 1][-1:]
-    choices = [*([*groups, last] if last else groups)]
+    choices = [*groups, last] if last else groups
     for names in product(_TRIED, repeat=len(choices)):
-        changes: dict[str, str] = {}
-        for group, name in zip(choices, names, strict=True):
-            changes.update({layer: name for layer in group})
-        yield _with(network, changes)
+        by_group = zip(choices, names, strict=True)
+        yield _with(network, {layer: name for group, name in by_group for layer in group})
     norms = [layer.name for layer in layers if layer.kind.endswith("_norm")]
     for name in _TRIED if norms else ():  # in front of norms, or behind them
         yield _with(
@@ -268,17 +265,12 @@ def _key(network: Network) -> Any:
 
 def _seen(records: Records, facts: Facts) -> dict[str, Array] | None:
     """What was observed, by name; None where it does not fit the spaces."""
-    obs = records.columns.get("obs")
-    shapes = facts.inputs
-    columns: dict[str, Array] = {}
-    if isinstance(obs, Mapping):
-        for name, value in _named(obs, "obs"):
-            columns[name] = value
-        if not set(name for name in shapes if name != "obs") & set(columns):
-            return None
-        return columns
+    obs, shapes = records.columns.get("obs"), facts.inputs
     if obs is None:
         return None
+    if isinstance(obs, Mapping):
+        columns = dict(_named(obs, "obs"))
+        return columns if columns.keys() & shapes.keys() - {"obs"} else None
     rows = np.asarray(obs, np.float32)
     obs_shape = shapes.get("obs", rows.shape[1:])
     if int(np.prod(rows.shape[1:])) != int(np.prod(obs_shape)):

@@ -15,14 +15,8 @@ Shape = tuple[int, ...]
 _KEPT: Final = 6
 """So many ways to the same shape are followed."""
 _USUAL: Final[Mapping[int, tuple[int, ...]]] = {
-    1: (1,),
-    2: (1, 2),
-    3: (1, 2),
-    4: (2, 1),
-    5: (2, 1),
-    6: (2, 1),
-    7: (2, 1),
-    8: (4, 2),
+    **{1: (1,), 2: (1, 2), 3: (1, 2), 8: (4, 2)},
+    **dict.fromkeys((4, 5, 6, 7), (2, 1)),
 }
 """Strides by a kernel's side, the usual one first."""
 
@@ -83,10 +77,8 @@ def _steps(unit: Unit, way: Way) -> Iterator[Way]:
             sides = _after(way.shape, unit.sides, stride, padding)
             if sides is None:
                 continue
-            settings = {
-                **({"stride": stride} if stride != 1 else {}),
-                **({"padding": padding} if padding else {}),
-            }
+            settings = {"stride": stride} if stride != 1 else {}
+            settings |= {"padding": padding} if padding else {}
             cost = way.cost + stride_cost + padding_cost
             if way.settings and not unit.padding and str(padding) not in modes:
                 cost += 0.5  # layers of one network are mostly padded alike
@@ -135,13 +127,9 @@ def other_scale(network: Network) -> Network:
     """A network over images with its pixels divided by 255; one that divides them, without."""
     divided = next((layer for layer in network.layers if layer.kind == "divide"), None)
     if divided is not None:
+        source = {divided.name: divided.inputs[0]}
         layers = [
-            replace(
-                layer,
-                inputs=tuple(
-                    divided.inputs[0] if name == divided.name else name for name in layer.inputs
-                ),
-            )
+            replace(layer, inputs=tuple(source.get(name, name) for name in layer.inputs))
             for layer in network.layers
             if layer is not divided
         ]
@@ -150,7 +138,5 @@ def other_scale(network: Network) -> Network:
     layer = network.layers[first]
     scale = Layer("divide", 255.0, f"{layer.name}_scaled", layer.inputs)
     behind = replace(layer, inputs=(scale.name,))
-    return replace(
-        network,
-        layers=(*network.layers[:first], scale, behind, *network.layers[first + 1 :]),
-    )
+    before, after = network.layers[:first], network.layers[first + 1 :]
+    return replace(network, layers=(*before, scale, behind, *after))

@@ -93,15 +93,12 @@ def _children(space: Space[Any]) -> Mapping[Any, Space[Any]] | None:
 def split_vector(vector: Any, parts: Mapping[str, Part], names: Any) -> dict[str, Any]:
     """The named parts of whole observations `(B, n)`, each `(B, *shape)`."""
     arrays = {}
-    rows = vector.shape[0]
+    rows, size = vector.shape
     for name in names:
         if name in parts:
             part = parts[name]
-            columns = (
-                vector
-                if part.size == vector.shape[-1]
-                else vector[..., part.start : part.start + part.size]
-            )
+            end = part.start + part.size
+            columns = vector if part.size == size else vector[:, part.start : end]
             arrays[name] = columns.reshape(rows, *part.shape)
     return arrays
 
@@ -109,10 +106,7 @@ def split_vector(vector: Any, parts: Mapping[str, Part], names: Any) -> dict[str
 def whole_vector(value: Any, space: Space[Any]) -> Any:
     """A batch of values of a space as vectors `(B, n)`, choices one-hot."""
     columns = [_encoded(leaf, leaf_space) for leaf, leaf_space in _leaves(value, space)]
-    if len(columns) == 1:
-        return columns[0]
-    lib = xp.namespace(columns[0])
-    return lib.concatenate(columns, -1) if lib is np else lib.cat(columns, -1)
+    return columns[0] if len(columns) == 1 else xp.concatenate(columns, -1)
 
 
 def _leaves(value: Any, space: Space[Any]) -> Iterator[tuple[Any, Space[Any]]]:
@@ -133,5 +127,4 @@ def _encoded(value: Any, space: Space[Any]) -> Any:
         xp.cast(columns[:, i] == xp.constant(np.arange(count), columns), np.float32)
         for i, count in enumerate(counts)
     ]
-    lib = xp.namespace(value)
-    return lib.concatenate(rows, -1) if lib is np else lib.cat(rows, -1)
+    return xp.concatenate(rows, -1)

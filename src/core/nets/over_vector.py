@@ -29,11 +29,15 @@ def over_vector(network: Network, parts: Mapping[str, Part], shape: Shape) -> Ne
             names[name] = _free_name(f"{name.replace('.', '_')}_shaped", taken_names)
             added.append(Layer("reshape", list(part.shape), names[name], (source,)))
         names.setdefault(name, "obs")
+
+    def renamed(value: Any) -> Any:
+        return names.get(value, value) if isinstance(value, str) else list(map(renamed, value))
+
     layers = [
         replace(
             layer,
             inputs=tuple(names.get(each, each) for each in layer.inputs),
-            value=_renamed(layer.value, names) if layer.kind in _READERS else layer.value,
+            value=renamed(layer.value) if layer.kind in _READERS else layer.value,
         )
         for layer in network.layers
     ]
@@ -41,12 +45,6 @@ def over_vector(network: Network, parts: Mapping[str, Part], shape: Shape) -> Ne
 
 
 _READERS: Final = ("add", "dueling", "mask", "multiply")
-
-
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    if isinstance(value, str):
-        return names.get(value, value)
-    return [names.get(each, each) for each in value]
 
 
 def _free_name(name: str, taken_names: set[str]) -> str:

@@ -7,6 +7,7 @@ before gives. Activations stand in no file: they are what the settings suggest, 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -90,7 +91,8 @@ def _proposal(
             comments[layer.name] = "a guess: code mostly brings bytes of images to 0 to 1"
         if layer.kind == "convolution":
             other_names = dict.fromkeys(
-                _settings_words(other_layer.settings)
+                ", ".join(f"{name} {value}" for name, value in other_layer.settings.items())
+                or "stride 1"
                 for other in others
                 for other_layer in other.layers
                 if other_layer.name == layer.name and other_layer.settings != layer.settings
@@ -105,10 +107,6 @@ def _proposal(
     if network.unused:
         head.append("Weights under `unused` have no place in the network.")
     return Proposal(network, others, comments, tuple(guessed), "\n".join(head))
-
-
-def _settings_words(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in settings.items()) or "stride 1"
 
 
 def _candidates(units: Sequence[Unit], facts: Facts) -> list[Network]:
@@ -134,7 +132,8 @@ def _bound(
     data: dict[str, Any], units: Sequence[Unit], facts: Facts, activation: str
 ) -> Network | None:
     layers = _with_activations(data, units, activation)
-    used = {name for unit in units for name in unit.names if unit.prefix in _prefixes(layers)}
+    prefixes = {str(layer[_kind_of(layer)]) for layer in layers}
+    used = {name for unit in units for name in unit.names if unit.prefix in prefixes}
     unused = _patterns([name for name in facts.shapes if name not in used], facts.shapes)
     try:
         network = network_of({"layers": layers, "outputs": data["outputs"], "unused": unused})
@@ -229,16 +228,9 @@ def _inputs_of(facts: Facts, layers: Sequence[Unit]) -> tuple[list[End], list[st
         and any(word in name.rpartition(".")[2].lower() for word in _MASKS)
     ]
     observation = [End("obs", facts.inputs["obs"])]
-    inner = [
-        End(name, shape)
-        for name, shape in parts.items()
-        if name not in masks and not any(other.startswith(f"{name}.") for other in parts)
-    ]
-    containers = [
-        End(name, shape)
-        for name, shape in parts.items()
-        if any(other.startswith(f"{name}.") for other in parts)
-    ]
+    holders = {name for name in parts if any(other.startswith(f"{name}.") for other in parts)}
+    containers = [End(name, shape) for name, shape in parts.items() if name in holders]
+    inner = [End(name, shape) for name, shape in parts.items() if name not in {*holders, *masks}]
     widths = {unit.ins for unit in layers}
     if masks or observation[0].shape[-1] not in widths:
         return [*containers, *inner, *observation] if parts else observation, masks
@@ -251,21 +243,21 @@ def _with_activations(
     """Each layer that another one follows with the suggested activation behind it."""
     by_prefix = {unit.prefix: unit for unit in units}
     layers = [dict(layer) for layer in data["layers"]]
-    readers: dict[str, list[str]] = {}
+    readers: dict[str, list[str]] = defaultdict(list)
     for layer in layers:
         for name in _names_in(layer):
-            readers.setdefault(name, []).append(_kind_of(layer))
-    lists: dict[str, list[int]] = {}
+            readers[name].append(_kind_of(layer))
+    lists: dict[str, list[int]] = defaultdict(list)
     for unit in units:
         head, place = unit.place
         if place >= 0:
-            lists.setdefault(head, []).append(place)
+            lists[head].append(place)
     for layer in layers:
         kind = _kind_of(layer)
         unit_of = by_prefix.get(str(layer.get(kind, "")))
         if unit_of is None or kind not in ("dense", "convolution", "layer_norm", "batch_norm"):
             continue
-        behind = readers.get(str(layer.get("name", unit_of.prefix)), [])
+        behind = readers[str(layer.get("name", unit_of.prefix))]
         goes_on = {"dense", "convolution", "lstm", "gru", "pool", "flatten"} & set(behind)
         is_head = not goes_on or _is_output(layer, unit_of, layers)
         before_norm = {"layer_norm", "batch_norm"} & set(behind)
@@ -307,10 +299,6 @@ def _is_followed_at_once(unit: Unit, lists: Mapping[str, list[int]]) -> bool:
 
 def _kind_of(layer: Mapping[str, Any]) -> str:
     return next(iter(layer))
-
-
-def _prefixes(layers: Sequence[Mapping[str, Any]]) -> set[str]:
-    return {str(layer[_kind_of(layer)]) for layer in layers}
 
 
 def _suggested(settings: Mapping[str, Any], units: Sequence[Unit]) -> tuple[str, str]:

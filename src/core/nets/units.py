@@ -32,22 +32,10 @@ VALUE: Final = frozenset(
     ("value", "values", "vf", "v", "critic", "baseline", "valuehead", "vhead", "vfnet", "val")
 )
 POLICY: Final = frozenset(
-    (
-        "policy",
-        "pi",
-        "actor",
-        "action",
-        "actions",
-        "logits",
-        "logit",
-        "mu",
-        "mean",
-        "actionhead",
-        "policyhead",
-        "acts",
-        "advantage",
-        "adv",
-    )
+    [
+        *("policy", "pi", "actor", "action", "actions", "logits", "logit", "mu", "mean"),
+        *("actionhead", "policyhead", "acts", "advantage", "adv"),
+    ]
 )
 SPREAD: Final = frozenset(("std", "logstd", "sigma", "logsigma", "var", "logvar", "stddev"))
 
@@ -97,7 +85,6 @@ def units_of(shapes: Mapping[str, Sequence[int]]) -> tuple[list[Unit], list[str]
     """
     groups: dict[str, dict[str, str]] = {}
     keras: set[str] = set()
-    alone: dict[str, dict[str, str]] = {}
     for name in shapes:
         stem, part, is_keras = _split(name)
         if part:
@@ -106,17 +93,13 @@ def units_of(shapes: Mapping[str, Sequence[int]]) -> tuple[list[Unit], list[str]
             if is_keras:
                 keras.add(stem)
         else:
-            groups[name] = alone[name] = {"": name}
+            groups[name] = {"": name}
     units: list[Unit] = []
     rest: list[str] = []
     for order, (stem, parts) in enumerate(groups.items()):
         part_shapes = {part: tuple(shapes[name]) for part, name in parts.items()}
         names = tuple(parts.values())
-        unit = (
-            _parameter(stem, part_shapes[""], names, order)
-            if stem in alone
-            else _unit(stem, part_shapes, names, order, stem in keras)
-        )
+        unit = _unit(stem, part_shapes, names, order, stem in keras)
         if unit is None:
             rest += names
         else:
@@ -151,6 +134,8 @@ def _split(name: str) -> tuple[str, str, bool]:
 def _unit(
     stem: str, parts: Mapping[str, Shape], names: tuple[str, ...], order: int, is_keras: bool
 ) -> Unit | None:
+    if "" in parts:
+        return _parameter(stem, parts[""], names, order)
     cells = sorted(part for part in parts if part.startswith("weight_ih"))
     if cells:
         return _recurrent(stem, parts, cells[0], names, order)
@@ -158,16 +143,12 @@ def _unit(
     if "weight_hh" in parts and weight is not None:
         units = (parts["weight_hh"] or (0,))[0]
         is_lstm = len(weight) == 2 and len(parts["weight_hh"]) == 2 and weight[1] == 4 * units
-        return (
-            Unit("lstm", stem, weight[0], units, names, order, is_keras=True) if is_lstm else None
-        )
+        lstm = Unit("lstm", stem, weight[0], units, names, order, is_keras=True)
+        return lstm if is_lstm else None
     if "running_mean" in parts:
-        return (
-            Unit("batch_norm", stem, parts["running_mean"][0], 0, names, order)
-            if len(parts["running_mean"]) == 1
-            else None
-        )
-    if not weight:
+        means = parts["running_mean"]
+        return Unit("batch_norm", stem, means[0], 0, names, order) if len(means) == 1 else None
+    if not weight or len(weight) > 5:
         return None
     if len(weight) == 1:
         return Unit("layer_norm", stem, weight[0], 0, names, order, is_keras=is_keras)
@@ -176,18 +157,13 @@ def _unit(
             return Unit("embedding", stem, weight[0], weight[1], names, order)
         ins, outs = weight if is_keras else weight[::-1]
         return Unit("dense", stem, ins, outs, names, order, is_keras=is_keras)
-    if len(weight) > 5:
-        return None
     if is_keras:
         ins, outs, sides = weight[-2], weight[-1], weight[:-2]
     else:
         ins, outs, sides = weight[1], weight[0], weight[2:]
-    paddings = {".1.": "same", ".0.": "valid"}
-    ending = (
-        names[0][len(stem) + len("._model") :][:3] if names[0].startswith(f"{stem}._model.") else ""
-    )
-    unit = Unit("convolution", stem, ins, outs, names, order, sides, is_keras)
-    return replace(unit, padding=paddings.get(ending, ""))
+    by_place = {f"{stem}._model.1.": "same", f"{stem}._model.0.": "valid"}
+    padding = next((word for begin, word in by_place.items() if names[0].startswith(begin)), "")
+    return Unit("convolution", stem, ins, outs, names, order, sides, is_keras, padding=padding)
 
 
 def _recurrent(

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import count
 from typing import Final, NamedTuple
 
 from ..errors import WeightsError
 from ..text.near_names import near_names
 from .description import Layer
+from .kinds import KINDS
 
 _STEMS: Final = ("", "._model.0", "._model.1", "._model")
 """RLlib's own layers keep torch's inside a list, behind an activation or a padding."""
 
-_TORCH: Final[Mapping[str, Mapping[str, str]]] = {
-    "batch_norm": {
-        "weight": "weight",
-        "bias": "bias",
-        "running_mean": "running_mean",
-        "running_var": "running_var",
-        "num_batches_tracked": "num_batches_tracked",
-    },
-    "convolution": {"weight": "weight", "bias": "bias"},
-    "dense": {"weight": "weight", "bias": "bias"},
-    "embedding": {"weight": "weight"},
-    "layer_norm": {"weight": "weight", "bias": "bias"},
-    "squash": {"low_action": "low_action", "action_range": "action_range"},
-}
 _KERAS: Final[Mapping[str, Mapping[str, str]]] = {
     "batch_norm": {
         "weight": "gamma",
@@ -39,6 +27,8 @@ _KERAS: Final[Mapping[str, Mapping[str, str]]] = {
     "layer_norm": {"weight": "gamma", "bias": "beta"},
     "lstm": {"weight_ih": "kernel", "weight_hh": "recurrent_kernel", "bias_ih": "bias"},
 }
+_COUNTED: Final = "num_batches_tracked"
+"""A number that torch keeps beside the weights of a batch norm."""
 _CELL: Final = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 _KERAS_STEMS: Final = ("", "/lstm_cell")
 _FIRST: Final = {
@@ -94,9 +84,7 @@ def weights_below(kind: str, prefix: str, names: Collection[str]) -> Found | Non
                 return Found(_cells(prefix, bool(suffix), names), is_keras=False)
     else:
         for stem in _STEMS:
-            by_part = {
-                part: f"{prefix}{stem}.{torch_name}" for part, torch_name in _TORCH[kind].items()
-            }
+            by_part = {part: f"{prefix}{stem}.{part}" for part in (*KINDS[kind].parts, _COUNTED)}
             if by_part[first] in names:
                 return Found({p: n for p, n in by_part.items() if n in names}, is_keras=False)
     for stem in _KERAS_STEMS:
@@ -118,16 +106,14 @@ def first_part(kind: str) -> str:
 
 def _cells(prefix: str, is_numbered: bool, names: Collection[str]) -> dict[str, str]:
     cells: dict[str, str] = {}
-    index = 0
-    while True:
-        cell_names = {f"{part}_l{index}": f"{prefix}.{part}_l{index}" for part in _CELL}
-        if not is_numbered:
-            cell_names = {f"{part}_l0": f"{prefix}.{part}" for part in _CELL}
-        here = {part: name for part, name in cell_names.items() if name in names}
-        if not here or (index and not is_numbered):
-            return cells
+    for index in count():
+        ending = f"_l{index}" if is_numbered else ""
+        here = {f"{part}_l{index}": f"{prefix}.{part}{ending}" for part in _CELL}
+        here = {part: name for part, name in here.items() if name in names}
         cells.update(here)
-        index += 1
+        if not here or not is_numbered:
+            break
+    return cells
 
 
 def _missing(layer: Layer, what: str, name: str, names: Collection[str]) -> WeightsError:

@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,21 +22,12 @@ import numpy as np
 
 from ..errors import CheckpointWriteError, MissingPartError, UnknownNameError
 from ..text.shell import command
+from . import file_names
 from .audit.files import with_audit
 from .audit.wrappings import HEAD, bytes_in_text, starts_pickle
 from .chosen import chosen
 from .decode.load_limits import DEFAULT_LIMITS
 from .decoding import Decoding
-from .file_names import (
-    ACTOR_FILE,
-    CERTIFICATE_FILE,
-    CLASS_KEY,
-    DOCUMENT_ENDING,
-    MIGRATION_FILE,
-    OWN_MANIFEST,
-    SOURCE,
-    STATE_KEY,
-)
 from .files.archives import write_zip
 from .files.places import named, on_disk
 from .files.reading import part_of, read_bytes
@@ -52,9 +43,11 @@ from .readers.own_records import document_of, save_records
 from .records.records import Checkpoint, Problem
 from .save_manifest import KEY as SAVE_KEY
 
-_TEXTS: Final = (MIGRATION_FILE, CERTIFICATE_FILE)
-_PLAYER: Final = re.compile(r"player_[0-9]+")
+_TEXTS: Final = (file_names.MIGRATION_FILE, file_names.CERTIFICATE_FILE)
 _MOST_NOTES: Final = 200
+_PLAYER: Final = re.compile(r"player_[0-9]+")
+_Notes = dict[tuple[str, str], Problem]
+"""What is not kept, each once, by its place and what it is."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +70,7 @@ class Conversion:
     names: tuple[str, ...]
     arrays: int
     size: int
-    not_kept: tuple[Problem, ...] = field(default=())
+    not_kept: tuple[Problem, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -110,7 +103,7 @@ def convert(
 
 def _convert(source: Path, target: Path, policies: Iterable[str] | None) -> Conversion:
     with _staged(target) as folder:
-        if (source / ACTOR_FILE).is_file():
+        if (source / file_names.ACTOR_FILE).is_file():
             result = _write_players(source, folder, policies)
         else:
             result = of_newest(source, lambda found: _write(found, folder, policies))
@@ -133,7 +126,7 @@ def _write_players(source: Path, folder: Path, policies: Iterable[str] | None) -
             + command("convert", source / players[0], "--out", f"{players[0]}.zip"),
         )
     folder.mkdir()
-    _copy(source, ACTOR_FILE, folder)
+    _copy(source, file_names.ACTOR_FILE, folder)
     names: list[str] = []
     notes: list[Problem] = []
     arrays = 0
@@ -149,15 +142,24 @@ def _write(source: Path, folder: Path, policies: Iterable[str] | None) -> Conver
     """A copy of one checkpoint in a folder that is not there yet, read back and compared."""
     checkpoint = with_audit(open_checkpoint(source))
     chosen = _chosen(checkpoint, policies)
-    notes = _Notes()
+    notes: _Notes = {}
+    count = 0
     if checkpoint.policies or checkpoint.stack == "rlconnect" or policies is not None:
-        count = _write_records(chosen, folder, notes)
+        _write_records(chosen, folder, notes)
     else:
         count = _write_tree(source, folder, notes)
-    _note_code(checkpoint, notes)
+    for reference in checkpoint.foreign:
+        _note(notes, reference.where, f"{reference.name}: code of its author; its name is kept")
+    for call in checkpoint.unsafe:
+        _note(notes, call.where, f"{call.name}({call.arguments}): {call.what}")
     copy = open_checkpoint(folder)
     count = max(count, _compare(chosen, copy))
-    return Conversion("", "", copy.kind, tuple(chosen.acting), count, 0, notes.found())
+    return Conversion("", "", copy.kind, tuple(chosen.acting), count, 0, tuple(notes.values()))
+
+
+def _note(notes: _Notes, where: str, what: str) -> None:
+    if len(notes) < _MOST_NOTES:
+        notes.setdefault((where, what), Problem(where, what))
 
 
 def _chosen(checkpoint: Checkpoint, policies: Iterable[str] | None) -> Checkpoint:
@@ -188,7 +190,7 @@ def _staged(target: Path) -> Iterator[Path]:
             folder, packed = Path(place, "copy"), Path(place, "copy.zip")
             yield folder
             write_zip(folder, packed)
-            if not (folder / ACTOR_FILE).is_file():
+            if not (folder / file_names.ACTOR_FILE).is_file():
                 open_checkpoint(packed)
             with replaced_file(target, before=lambda: _check_free(target)) as staged:
                 shutil.copyfile(packed, staged)
@@ -209,18 +211,16 @@ def _check_free(target: Path) -> None:
         )
 
 
-def _copy(source: Path, name: str, folder: Path, most: int | None = None) -> None:
+def _copy(source: Path, name: str, folder: Path, most: int = DEFAULT_LIMITS.max_json_bytes) -> None:
     """Copy a regular file of a checkpoint."""
-    most = DEFAULT_LIMITS.max_json_bytes if most is None else most
     (folder / name).write_bytes(read_bytes(part_of(source, name), DEFAULT_LIMITS, most=most))
 
 
-def _write_records(checkpoint: Checkpoint, folder: Path, notes: _Notes) -> int:
-    save_records(folder, checkpoint, change=lambda held: _without_pickles(held, notes, ""))
+def _write_records(checkpoint: Checkpoint, folder: Path, notes: _Notes) -> None:
+    save_records(folder, checkpoint, change=lambda data: _without_pickles(data, notes, ""))
     for part in checkpoint.components:
         if part.pieces or part.filters:
-            notes.add(part.path, "its pipeline is not kept where single modules are chosen")
-    return 0
+            _note(notes, part.path, "its pipeline is not kept where single modules are chosen")
 
 
 def _without_pickles(value: Any, notes: _Notes, place: str) -> Any:
@@ -232,7 +232,7 @@ def _without_pickles(value: Any, notes: _Notes, place: str) -> Any:
     if isinstance(value, (bytes, str)):
         raw = bytes_in_text(value) if isinstance(value, str) else value
         if starts_pickle(raw[:HEAD]):
-            notes.add(place.lstrip("/"), "pickled bytes")
+            _note(notes, place.lstrip("/"), "pickled bytes")
             return None
     return value
 
@@ -242,9 +242,9 @@ def write_without_pickles(source: Path, folder: Path) -> tuple[Problem, ...]:
 
     Each file is read back and compared. Gives what is not kept.
     """
-    notes = _Notes()
+    notes: _Notes = {}
     _write_tree(source, folder, notes)
-    return notes.found()
+    return tuple(notes.values())
 
 
 def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
@@ -257,12 +257,14 @@ def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
             _copy_own(node.path, place)
             continue
         names = {}
-        parts = ((STATE_KEY, node.state_file), (CLASS_KEY, node.class_file))
-        for key, file in parts:
+        files = {file_names.STATE_KEY: node.state_file, file_names.CLASS_KEY: node.class_file}
+        for key, file in files.items():
             if file is not None:
                 stem = file.name.partition(".")[0]
-                count += _write_file(decoding, file, place / f"{stem}{DOCUMENT_ENDING}", notes)
-                names[key] = f"{stem}{DOCUMENT_ENDING}"
+                count += _write_file(
+                    decoding, file, place / f"{stem}{file_names.DOCUMENT_ENDING}", notes
+                )
+                names[key] = f"{stem}{file_names.DOCUMENT_ENDING}"
         if node.metadata_file:
             metadata = {**node.metadata, **names}
             metadata.pop(SAVE_KEY, None)  # what another save wrote, and its checksums
@@ -271,15 +273,15 @@ def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
         for name in _TEXTS:
             if (node.path / name).is_file():
                 _copy(node.path, name, place)
-        if (node.path / SOURCE).is_dir():
-            (place / SOURCE).mkdir()
-            _copy_own(node.path / SOURCE, place / SOURCE)
+        if (node.path / file_names.SOURCE).is_dir():
+            (place / file_names.SOURCE).mkdir()
+            _copy_own(node.path / file_names.SOURCE, place / file_names.SOURCE)
     return count
 
 
 def _copy_own(source: Path, folder: Path) -> None:
     """Copy a checkpoint that is in our own format already."""
-    for name in (OWN_MANIFEST, *read_folder(source).files):
+    for name in (file_names.OWN_MANIFEST, *read_folder(source).files):
         _copy(source, name, folder, DEFAULT_LIMITS.max_file_bytes)
 
 
@@ -287,10 +289,9 @@ def _write_file(decoding: Decoding, file: Path, place: Path, notes: _Notes) -> i
     """One file of a component as a document, read back and compared."""
     where = decoding.place(file)
     value = decoding.require(file, "component")
-    stand_ins = PlainStandIns(
-        lambda inside, what: notes.add(f"{where}: {inside}".rstrip(": "), what)
-    )
-    plain = stand_ins.plain(value)
+    plain = PlainStandIns(
+        lambda inside, what: _note(notes, f"{where}: {inside}".rstrip(": "), what)
+    ).plain(value)
     place.parent.mkdir(parents=True, exist_ok=True)
     save_folder(place, {"value": plain}, kind="component")
     again = PlainStandIns(lambda inside, what: None)
@@ -331,24 +332,3 @@ def _is_same(one: np.ndarray[Any, Any], other: Any) -> bool:
         and one.dtype == other.dtype
         and one.tobytes() == other.tobytes()
     )
-
-
-def _note_code(checkpoint: Checkpoint, notes: _Notes) -> None:
-    for reference in checkpoint.foreign:
-        notes.add(reference.where, f"{reference.name}: code of its author; its name is kept")
-    for call in checkpoint.unsafe:
-        notes.add(call.where, f"{call.name}({call.arguments}): {call.what}")
-
-
-class _Notes:
-    """What is not kept, each once."""
-
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str], Problem] = {}
-
-    def add(self, where: str, what: str) -> None:
-        if len(self._found) < _MOST_NOTES:
-            self._found.setdefault((where, what), Problem(where, what))
-
-    def found(self) -> tuple[Problem, ...]:
-        return tuple(self._found.values())

@@ -24,10 +24,15 @@ from .records.records import (
     FilterRecord,
     ModuleRecord,
     PolicyRecord,
+    fields_of,
 )
 from .records.weights import WeightTable
 from .verdict import judge, verdict
 
+_FACTS: Final = (
+    *("path", "kind", "stack", "version", "encoding", "is_ours", "ray_version", "ray_commit"),
+    *("algorithm", "algorithm_class", "environment"),
+)
 _STEPS: Final = ("timesteps_total", "num_env_steps_sampled", "num_env_steps_sampled_lifetime")
 
 
@@ -37,31 +42,19 @@ def describe_checkpoint(
     """Everything a checkpoint says about itself, as data that JSON holds."""
     hint = f"see what it holds: {command('inspect', checkpoint.path)}"
     acting = chosen(checkpoint.acting, policies, checkpoint.path, hint=hint)
-    judged = verdict(checkpoint)
-    has_foreign = any(map(needs_network, acting.values()))
-    records = records_near(checkpoint) if has_foreign else []
+    recorded = records_near(checkpoint) if any(map(needs_network, acting.values())) else []
     return {
-        "path": checkpoint.path,
-        "kind": checkpoint.kind,
-        "stack": checkpoint.stack,
-        "version": checkpoint.version,
-        "encoding": checkpoint.encoding,
-        "is_ours": checkpoint.is_ours,
-        "ray_version": checkpoint.ray_version,
-        "ray_commit": checkpoint.ray_commit,
-        "algorithm": checkpoint.algorithm,
-        "algorithm_class": checkpoint.algorithm_class,
-        "environment": checkpoint.environment,
+        **fields_of(checkpoint, _FACTS),
         "training_iteration": as_json(checkpoint.training_iteration),
         "steps": as_json(trained_steps(checkpoint)),
-        "verdict": {"level": judged.level, "reason": judged.reason},
+        "verdict": vars(verdict(checkpoint)),
         "policies": {
-            name: {**_policy(record), "proposal": _proposal(record, records)}
+            name: {**_policy(record), "proposal": _proposal(record, recorded)}
             for name, record in acting.items()
             if isinstance(record, PolicyRecord)
         },
         "modules": {
-            name: {**_module(record), "proposal": _proposal(record, records)}
+            name: {**_module(record), "proposal": _proposal(record, recorded)}
             for name, record in acting.items()
             if isinstance(record, ModuleRecord)
         },
@@ -90,7 +83,6 @@ def trained_steps(checkpoint: Checkpoint) -> int | None:
 
 
 def _policy(record: PolicyRecord) -> dict[str, Any]:
-    judged = judge(record)
     return {
         "policy_class": record.policy_class,
         "algorithm": record.algorithm,
@@ -109,13 +101,12 @@ def _policy(record: PolicyRecord) -> dict[str, Any]:
         "weights": _weights(record.weights),
         "global_timestep": as_json(record.global_timestep),
         "exploration": jsonable(record.config.get("exploration_config")),
-        "verdict": {"level": judged.level, "reason": judged.reason},
+        "verdict": vars(judge(record)),
         "where": record.where,
     }
 
 
 def _module(record: ModuleRecord) -> dict[str, Any]:
-    judged = judge(record)
     return {
         "module_class": record.module_class,
         "catalog_class": record.catalog_class,
@@ -125,7 +116,7 @@ def _module(record: ModuleRecord) -> dict[str, Any]:
         "model_config": jsonable(record.model_config),
         "inference_only": record.inference_only,
         "weights": _weights(record.weights),
-        "verdict": {"level": judged.level, "reason": judged.reason},
+        "verdict": vars(judge(record)),
         "where": record.where,
     }
 
@@ -179,13 +170,11 @@ def _filter(statistics: FilterRecord) -> dict[str, Any]:
 
 
 def _weights(weights: WeightTable) -> dict[str, Any]:
+    shapes = {name: weights.describe(name) for name in weights}
     return {
         "named": weights.named,
         "count": weights.parameter_count,
-        "arrays": {
-            name: {"shape": list(weights.describe(name)[0]), "dtype": weights.describe(name)[1]}
-            for name in weights
-        },
+        "arrays": {n: {"shape": list(shape), "dtype": kind} for n, (shape, kind) in shapes.items()},
     }
 
 

@@ -126,11 +126,8 @@ def _file(path: Path) -> Node:
         return Node(path, "worker", state_file=path, files={path.name: path.stat().st_size})
     if path.suffix == ".json" and _is_own(path):
         return Node(path, "own", files={path.name: path.stat().st_size})
-    has_known_name = path.stem in STATES or path.name in (
-        *file_names.JSON_FILES,
-        file_names.CLASS_FILE,
-        OWN_MANIFEST,
-    )
+    known_names = (*file_names.JSON_FILES, file_names.CLASS_FILE, OWN_MANIFEST)
+    has_known_name = path.stem in STATES or path.name in known_names
     head = read_head(path, HEAD)
     lost = pointer_error(path.name, head)
     if lost is not None:

@@ -16,15 +16,11 @@ from .records.weights import WeightTable
 
 def network(record: PolicyRecord | ModuleRecord) -> str:
     """The network in one line, from its config and the shapes of its weights."""
-    described = _described(record)
-    if described:
-        kind = described
-    elif isinstance(record, PolicyRecord) and record.custom_model:
+    kind = _described(record)
+    if not kind and isinstance(record, PolicyRecord) and record.custom_model:
         kind = f"custom model {record.custom_model}"
-    else:
-        kind = ", ".join(_words(record)) or "an unknown network"
-    count = f"{record.weights.parameter_count:,} numbers in {len(record.weights)} arrays"
-    return f"{kind} ({count})"
+    kind = kind or ", ".join(_words(record)) or "an unknown network"
+    return f"{kind} ({record.weights.parameter_count:,} numbers in {len(record.weights)} arrays)"
 
 
 def _described(record: PolicyRecord | ModuleRecord) -> str:

@@ -7,6 +7,7 @@ that unfolds without end (a list holding itself, references shared a million tim
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -96,9 +97,4 @@ class Plainer:
 
     def _some(self, parts: Any) -> list[Any]:
         """The parts, as many as may still be shown."""
-        found: list[Any] = []
-        for part in parts:
-            if len(found) > self.left:
-                break
-            found.append(part)
-        return found
+        return list(islice(parts, max(0, self.left + 1)))

@@ -7,20 +7,21 @@ player_0/, ...      each player as an actor of it alone is saved
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from ..errors import CorruptCheckpointError
 from .chosen import chosen
 from .file_names import ACTOR_FILE
 from .files.reading import part_of
 from .own.own_format import read_document
-from .records.records import Checkpoint, ModuleRecord, PolicyRecord
+from .records.records import Checkpoint, fields_of
 
 FORMAT: Final = "rlconnect actor"
-_Part = TypeVar("_Part")
+_JOINED: Final = ("components", "problems", "files", "foreign", "unsafe", "skipped")
 
 
 def saved_players(
@@ -46,31 +47,28 @@ def read_players(root: Path, open_one: Callable[[Path], Checkpoint]) -> Checkpoi
     if saved is None:
         return None
     folders, content = saved
-    policies: dict[str, PolicyRecord] = {}
-    modules: dict[str, ModuleRecord] = {}
-    opened: list[Checkpoint] = []
-    for name, folder in folders.items():
-        player = _placed(open_one(folder), folder.name)
-        opened.append(player)
-        for policy in player.policies.values():
-            policies[name] = policy
-        for module in player.modules.values():
-            modules[name] = module
+    players = {name: _placed(open_one(folder), folder.name) for name, folder in folders.items()}
+    parts = [fields_of(player, _JOINED) for player in players.values()]
+    joined: dict[str, Any] = {n: tuple(chain.from_iterable(p[n] for p in parts)) for n in _JOINED}
     return replace(
-        opened[0],
+        next(iter(players.values())),
         path=str(root),
         kind="actor",
         is_ours=True,
-        policies={name: replace(each, id=name) for name, each in policies.items()},
-        modules={name: replace(each, id=name) for name, each in modules.items()},
-        components=_joined(each.components for each in opened),
-        problems=_joined(each.problems for each in opened),
-        files=_joined(each.files for each in opened),
-        foreign=_joined(each.foreign for each in opened),
-        unsafe=_joined(each.unsafe for each in opened),
-        skipped=_joined(each.skipped for each in opened),
+        policies=_by_player({name: player.policies for name, player in players.items()}),
+        modules=_by_player({name: player.modules for name, player in players.items()}),
         extra={"actor": content.get("actor", {})},
+        **joined,
     )
+
+
+def _by_player(records: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The one record that each player has, if it has one of this kind."""
+    return {
+        player: replace(record, id=player)
+        for player, by_id in records.items()
+        for record in by_id.values()
+    }
 
 
 def _placed(checkpoint: Checkpoint, folder: str) -> Checkpoint:
@@ -81,11 +79,7 @@ def _placed(checkpoint: Checkpoint, folder: str) -> Checkpoint:
 
     return replace(
         checkpoint,
-        components=tuple(replace(e, path=below(e.path)) for e in checkpoint.components),
-        problems=tuple(replace(e, where=below(e.where)) for e in checkpoint.problems),
-        files=tuple(replace(e, name=below(e.name)) for e in checkpoint.files),
+        components=tuple(replace(part, path=below(part.path)) for part in checkpoint.components),
+        problems=tuple(replace(part, where=below(part.where)) for part in checkpoint.problems),
+        files=tuple(replace(part, name=below(part.name)) for part in checkpoint.files),
     )
-
-
-def _joined(parts: Iterable[tuple[_Part, ...]]) -> tuple[_Part, ...]:
-    return tuple(part for each in parts for part in each)

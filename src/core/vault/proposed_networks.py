@@ -84,12 +84,9 @@ def proposed_network(
 
 def _proposed(record: Record, records: Sequence[Records], given: bool) -> Proposed | None:
     weights = dict(record.weights)
-    space = (
-        record.environment_space if isinstance(record, PolicyRecord) else (record.observation_space)
-    )
-    algorithm, settings = "", record.model_config
+    space, algorithm, settings = record.observation_space, "", record.model_config
     if isinstance(record, PolicyRecord):
-        algorithm = record.algorithm
+        space, algorithm = record.environment_space, record.algorithm
         actor = record.config.get("policy_model_config")
         if any(name.startswith("action_model.") for name in record.weights):  # SAC's
             actor_settings = actor if isinstance(actor, Mapping) else {}
@@ -125,7 +122,7 @@ def records_near(checkpoint: Checkpoint) -> list[Records]:
         return []
     place = Path(checkpoint.path)
     folder = place if place.is_dir() else place.parent
-    return [found for each in (folder, folder.parent) for found in records_beside(each)]
+    return [recorded for near in (folder, folder.parent) for recorded in records_beside(near)]
 
 
 def layers_in_order_of_the_file(record: Record) -> str:

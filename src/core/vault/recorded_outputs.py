@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from ..errors import CheckpointError, ConfigError
 from ..nets.evidence import Records
+from .file_names import JSON_FILES, PLAIN_SETTINGS, RESULTS
 from .files.number_files import read_arrays
 
 _MOST_BYTES: Final = 16 << 20
@@ -61,12 +63,9 @@ def records_beside(folder: str | os.PathLike[str]) -> Iterator[Records]:
         return
     fitting = [name for name in names if name.endswith((".json", ".jsonl", ".npz"))]
     for name in fitting[:32]:
-        if name in ("result.json", "params.json", "metadata.json", "rllib_checkpoint.json"):
-            continue
-        try:
-            yield read_records(Path(folder) / name)
-        except ConfigError:
-            continue
+        if name not in (RESULTS, PLAIN_SETTINGS, *JSON_FILES):
+            with suppress(ConfigError):
+                yield read_records(Path(folder) / name)
 
 
 def _json(file: Path) -> dict[str, Any]:
@@ -94,10 +93,8 @@ def _together(parts: list[Any]) -> Any:
 
 
 def _records(file: Path, saved: Mapping[str, Any]) -> Records:
-    columns: dict[str, Any] = {}
-    for name in ("obs", *_OUTPUTS, *_BESIDE):
-        if name in saved:
-            columns[name] = _column(name, saved[name])
+    names = ("obs", *_OUTPUTS, *_BESIDE)
+    columns = {name: _column(name, saved[name]) for name in names if name in saved}
     if "obs" not in columns or not any(name in columns for name in _OUTPUTS):
         raise ValueError(f"columns {', '.join(map(str, list(saved)[:12]))}")
     states = saved.get("state_in", [])
@@ -112,5 +109,4 @@ def _column(name: str, value: Any) -> Any:
         return {key: _column(name, part) for key, part in value.items()}
     if isinstance(value, str):
         raise ValueError(f"{name!r} is compressed: write it with compress_columns=[]")
-    array = np.asarray(value, np.float32)
-    return array
+    return np.asarray(value, np.float32)

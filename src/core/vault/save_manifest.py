@@ -15,7 +15,7 @@ import json
 import os
 import stat
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
@@ -176,13 +176,10 @@ def _manifest_for(folder: Path) -> tuple[Path, SaveManifest | None]:
         manifest = read_manifest(place)
         if manifest is not None:
             return place, manifest
-        if place != folder and not _is_component(place):
+        names = (*COMPONENT_FILES, CLASS_FILE)
+        if place != folder and not any((place / name).is_file() for name in names):
             break
     return folder, None
-
-
-def _is_component(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in (*COMPONENT_FILES, CLASS_FILE))
 
 
 def _generation_of(folder: Path) -> int | None:
@@ -229,18 +226,16 @@ def _measured_once(
         return SavedFile(-1, 0)
     key = (facts.st_dev, facts.st_ino)
     if key not in by_inode or not facts.st_ino:
-        most = DEFAULT_LIMITS.max_file_bytes
-        by_inode[key] = _measured(
-            file, lambda descriptor: checked_size(descriptor, file.name, most)
-        )
+        by_inode[key] = _measured(file, DEFAULT_LIMITS.max_file_bytes)
     return by_inode[key]
 
 
-def _measured(file: Path, check: Callable[[int], object] = lambda descriptor: None) -> SavedFile:
-    """Size and CRC of a file, read block by block; `check` may refuse it when it is open."""
+def _measured(file: Path, most: int | None = None) -> SavedFile:
+    """Size and CRC of a file of at most `most` bytes, read block by block."""
     size = crc = 0
     with open(os.open(file, READ_FLAGS), "rb", buffering=0) as opened:
-        check(opened.fileno())
+        if most is not None:
+            checked_size(opened.fileno(), file.name, most)
         expected = os.fstat(opened.fileno()).st_size
         view = memoryview(bytearray(min(_BLOCK, expected + 1)))
         while size <= expected and (count := opened.readinto(view)):

@@ -16,8 +16,9 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
-from typing import Final, NamedTuple
+from typing import Final
 
 from ..errors import CheckpointError
 from .decode.load_limits import DEFAULT_LIMITS
@@ -31,6 +32,7 @@ from .save_manifest import read_if_whole, write_manifest
 
 _PARTS_OF_ALGORITHMS: Final = frozenset({LEARNER_GROUP, ENV_RUNNER, EVAL_ENV_RUNNER})
 _UNFINISHED: Final = re.compile(r"\..+\.tmp-[0-9a-f]{12}")
+_MARKS: Final = attrgetter("st_mode", "st_size", "st_mtime_ns")
 _open: ContextVar[Path | None] = ContextVar("open_tree", default=None)
 
 
@@ -72,7 +74,7 @@ def replaced_tree(
         def carry(old: Path, new: Path) -> None:
             # Another writer may take the older folder away; what it wrote is looked at then.
             with suppress(FileNotFoundError):
-                carry_over(old, new, new_files)
+                _Carrying(_written_before(old, new_files), new_files).folder(old, new)
 
         with replaced_folder(target, carry=None if is_damaged else carry) as folder:
             token = _open.set(folder)
@@ -88,15 +90,6 @@ def replaced_tree(
                 shutil.copymode(target, folder)
 
 
-def carry_over(old: Path, new: Path, new_files: frozenset[str]) -> None:
-    """Bring everything of the user's from an older folder into a new one.
-
-    What is there already, as the same file, is left alone, so it may be called again.
-    """
-    folders = {str(folder) for name in new_files for folder in PurePosixPath(name).parents}
-    _Carrying(_written_before(old, new_files), new_files, frozenset(folders)).folder(old, new)
-
-
 def _files_below(folder: Path) -> frozenset[str]:
     return frozenset(
         Path(place, name).relative_to(folder).as_posix()
@@ -105,12 +98,16 @@ def _files_below(folder: Path) -> frozenset[str]:
     )
 
 
-class _Carrying(NamedTuple):
-    """What is not the user's, as paths with slashes: written before, and now; folders of now."""
+class _Carrying:
+    """Brings everything of the user's from an older folder into a new one.
 
-    before: frozenset[str]
-    now: frozenset[str]
-    folders: frozenset[str]
+    What is there already, as the same file, is left alone, so it may be done again. What was
+    written before and now is not the user's; both are paths with slashes.
+    """
+
+    def __init__(self, before: frozenset[str], now: frozenset[str]) -> None:
+        self.before, self.now = before, now
+        self.folders = {str(folder) for name in now for folder in PurePosixPath(name).parents}
 
     def folder(self, old: Path, new: Path, inside: str = "") -> bool:
         """Carry what lies in one folder; give whether anything in it is the user's."""
@@ -178,11 +175,7 @@ def _link(old: Path, new: Path) -> None:
 def _is_copy(old: Path, facts: os.stat_result, new: Path, there: os.stat_result) -> bool:
     if stat.S_ISLNK(facts.st_mode) and stat.S_ISLNK(there.st_mode):
         return os.readlink(old) == os.readlink(new)
-    return (facts.st_mode, facts.st_size, facts.st_mtime_ns) == (
-        there.st_mode,
-        there.st_size,
-        there.st_mtime_ns,
-    )
+    return _MARKS(facts) == _MARKS(there)
 
 
 def _written_before(folder: Path, now: frozenset[str]) -> frozenset[str]:

@@ -91,38 +91,30 @@ def space_hint(record: PolicyRecord | ModuleRecord) -> str:
 (4,)), action_space=Discrete(2)
     """
     sizes = told_sizes(record.weights)
-    sees, acts = "", ""
+    sources, spaces = [], []
     if sizes.inputs is not None:
-        sees = f"observation_space=Box(-inf, inf, ({sizes.inputs},))"
+        sources.append(f"its first layer takes {sizes.inputs} numbers")
+        spaces.append(f"observation_space=Box(-inf, inf, ({sizes.inputs},))")
     elif any(_PICTURE.fullmatch(name) for name in record.weights):
         return "its first layer is a convolution, so it sees pictures"
     if sizes.outputs is not None:
-        acts = f"action_space={_actions(record, sizes.outputs)}"
-    if not sees and not acts:
-        return ""
-    sources = [
-        f"its first layer takes {sizes.inputs} numbers" if sees else "",
-        f"its head gives {sizes.outputs}" if acts else "",
-    ]
-    return f"{' and '.join(filter(None, sources))}: {', '.join(filter(None, (sees, acts)))}"
+        sources.append(f"its head gives {sizes.outputs}")
+        spaces.append(f"action_space={_actions(record, sizes.outputs)}")
+    return f"{' and '.join(sources)}: {', '.join(spaces)}" if sources else ""
 
 
 def _actions(record: PolicyRecord | ModuleRecord, outputs: int) -> str:
     """The action spaces that such a head may have been made for."""
     algorithm = record.algorithm if isinstance(record, PolicyRecord) else ""
-    if family_of(algorithm) == "ddpg":
-        return _box(outputs)
-    if any(name.endswith("log_std") for name in record.weights):
+    if family_of(algorithm) == "ddpg" or any(n.endswith("log_std") for n in record.weights):
         return _box(outputs)
     choices = f"Discrete({outputs})"
-    q_inputs = [
-        record.weights.describe(name)[0]
-        for name in record.weights
-        if re.fullmatch(r"q_net\._hidden_layers\.0\._model\.0\.weight", name)
-    ]
+    critic = "q_net._hidden_layers.0._model.0.weight"
     inputs = told_sizes(record.weights).inputs
-    if q_inputs and inputs is not None:  # a critic of numbers sees them beside the observation
-        return choices if q_inputs[0][1] == inputs else _box(outputs // 2)
+    if critic in record.weights and inputs is not None:
+        # A critic of numbers sees them beside the observation.
+        sees_actions = record.weights.describe(critic)[0][1] != inputs
+        return _box(outputs // 2) if sees_actions else choices
     if acts_by_values(algorithm):
         atoms = record.config.get("num_atoms") if isinstance(record, PolicyRecord) else 1
         return f"Discrete({outputs // atoms if type(atoms) is int and atoms > 1 else outputs})"

@@ -47,24 +47,21 @@ def verdict(checkpoint: Checkpoint) -> Verdict:
 
 
 def _verdict(checkpoint: Checkpoint) -> Verdict:
-    acting = checkpoint.acting
-    if not acting:
-        lost = [problem for problem in checkpoint.problems if problem.kind != "note"]
-        if lost:
-            return Verdict("damaged", str(lost[0]))
+    lost = [problem for problem in checkpoint.problems if problem.kind != "note"]
+    judged = [(name, judge(record)) for name, record in checkpoint.acting.items()]
+    if lost and all(each.level == "complete" for _, each in judged):
+        return Verdict("damaged", str(lost[0]))
+    if not judged:
         if checkpoint.kind == "component":
             return Verdict("state only", "a part of the new stack without a module of its own")
         return Verdict("no weights", "no policy or module lies in it")
-    judged = [(policy_id, judge(record)) for policy_id, record in acting.items()]
-    order: list[Level] = ["damaged", "no weights", "weights only", "needs code", "complete"]
+    order: list[Level] = ["no weights", "weights only", "needs code", "complete"]
     name, worst = min(judged, key=lambda pair: order.index(pair[1].level))
-    reason = worst.reason if len(judged) == 1 else f"{name}: {worst.reason}"
-    if worst.level == "complete" and len(judged) > 1:
-        reason = f"spaces, config and weights of all {len(judged)} are there"
-    lost = [problem for problem in checkpoint.problems if problem.kind != "note"]
-    if worst.level == "complete" and lost:
-        return Verdict("damaged", str(lost[0]))
-    return Verdict(worst.level, reason)
+    if len(judged) == 1:
+        return worst
+    if worst.level == "complete":
+        return Verdict("complete", f"spaces, config and weights of all {len(judged)} are there")
+    return Verdict(worst.level, f"{name}: {worst.reason}")
 
 
 def judge(record: PolicyRecord | ModuleRecord) -> Verdict:

@@ -31,13 +31,7 @@ from ..files.number_files import ZIP_ERRORS
 from ..files.reading import read_bytes, read_head
 from ..records.records import CallRecord, Problem
 from .calls import calls_of
-from .wrappings import (
-    HEAD,
-    bytes_in_text,
-    kind_of_bytes,
-    npy_header,
-    starts_pickle,
-)
+from .wrappings import HEAD, bytes_in_text, kind_of_bytes, npy_header, starts_pickle
 
 _MOST_PARTS: Final = 64  # pickles one behind the other in a file
 _MOST_CALLS: Final = 2000
@@ -169,10 +163,9 @@ class Auditor:
             raise LimitExceededError(f"{len(data):,} bytes of JSON")
         check_text(bytes(data), place, self.budget)
         text = bytes(data).decode("utf-8", "replace")
-        try:
-            values: list[Any] = [_texts_of(text)]
-        except ValueError:
-            values = [_json_value(line) for line in text.splitlines()]
+        values = [_texts_of(text)]
+        if values == [text]:
+            values = list(map(_texts_of, text.splitlines()))
         for value in values:
             self._inside(value, place, depth)
 
@@ -207,7 +200,10 @@ class Auditor:
             if isinstance(part, (bytes, memoryview)):
                 self._held(part, f"{place}: {path}" if path else place, depth)
             elif isinstance(part, str):
-                self._text(part, f"{place}: {path}" if path else place, depth)
+                raw = bytes_in_text(part)
+                if raw:
+                    self.budget.spend(len(part), "text")
+                    self._held(raw, f"{place}: {path}" if path else place, depth)
             elif id(part) not in visited:
                 visited.add(id(part))
                 self.budget.work(1, "its structure")
@@ -221,12 +217,6 @@ class Auditor:
         kind = kind_of_bytes(bytes(data[:HEAD]), "")
         if kind and kind != "json":
             self.content(data, place, kind, depth + 1)
-
-    def _text(self, text: str, place: str, depth: int) -> None:
-        data = bytes_in_text(text)
-        if data:
-            self.budget.spend(len(text), "text")
-            self._held(data, place, depth)
 
     def note(self, calls: list[CallRecord]) -> None:
         """Collect calls, those of one name and kind as one."""
@@ -244,17 +234,15 @@ class Auditor:
             self.files.append(file)
 
 
-def _json_value(line: str) -> Any:
-    """A line of JSON, or the line where it is none."""
-    try:
-        return _texts_of(line)
-    except ValueError:
-        return line
-
-
 def _texts_of(text: str) -> Any:
-    """What JSON says, but for its numbers, which hold nothing; a key that stands twice is kept."""
-    return json.loads(text, object_pairs_hook=_object, parse_int=len, parse_float=len)
+    """What JSON says, but for its numbers, which hold nothing; what is no JSON, as it is.
+
+    A key that stands twice is kept.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_int=len, parse_float=len)
+    except ValueError:
+        return text
 
 
 def _object(pairs: list[tuple[str, Any]]) -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, Final
 
 from ..decode.constructors import CONSTRUCTORS
@@ -63,23 +62,24 @@ def calls_of(trace: Trace, value: Any, place: str) -> list[CallRecord]:
         name, kind, what = _judged(built)
         if isinstance(built.ref, GlobalRef):
             called.add((built.ref.module, built.ref.name))
-        where = _where(place, paths.get(id(built)), position)
+        where = f"{place}: {paths.get(id(built)) or f'byte {position:,}'}"
         note(CallRecord(name, kind, what, "called", where, 1, _arguments(built)))
     for position, ref in trace.patched:
         kind = "author" if kind_of(ref.module, ref.name)[0] == "author" else "runner"
         what = "its attributes or items would be set"
-        note(CallRecord(ref.path, kind, what, "changed", _where(place, None, position)))
-    named = _Named(trace, value)
+        note(CallRecord(ref.path, kind, what, "changed", f"{place}: byte {position:,}"))
+    roots = [value, *(built for _, built in trace.objects)]
+    outside, anywhere = _references(roots, inside=False), _references(roots, inside=True)
     for pair, count in trace.references.items():
         if pair in called:
             continue
         kind, what = kind_of(*pair)
         # A name that stands nowhere was dropped after use.
-        if kind == "runner" and pair not in named.outside and pair in named.anywhere:
+        if kind == "runner" and pair not in outside and pair in anywhere:
             kind, what = "author", f"named by code that lies in the file; {what} if that is run"
-        if pair in _GETATTR and pair not in named.outside:
+        if pair in _GETATTR and pair not in outside:
             kind, what = "rebuilding", "an attribute of a class the file names"
-        path = paths.get(id(named.outside.get(pair) or named.anywhere.get(pair)))
+        path = paths.get(id(outside.get(pair) or anywhere.get(pair)))
         where = f"{place}: {path}" if path else place
         how = "called" if pair in CONSTRUCTORS and kind != "runner" else "named"
         note(CallRecord(".".join(pair), kind, what, how, where, count))
@@ -135,37 +135,18 @@ def _arguments(built: Opaque) -> str:
     return ", ".join(words) + (", ..." if len(built.args) > _MOST_ARGUMENTS or built.kwargs else "")
 
 
-def _where(place: str, path: str | None, position: int) -> str:
-    return f"{place}: {path}" if path else f"{place}: byte {position:,}"
-
-
-class _Named:
-    """Where names stand: outside of functions and classes held by value, or anywhere."""
-
-    def __init__(self, trace: Trace, value: Any) -> None:
-        self._roots: list[Any] = [value, *(built for _, built in trace.objects)]
-
-    @cached_property
-    def outside(self) -> dict[tuple[str, str], GlobalRef]:
-        return _references(self._roots, inside=False)
-
-    @cached_property
-    def anywhere(self) -> dict[tuple[str, str], GlobalRef]:
-        return _references(self._roots, inside=True)
-
-
 def _references(roots: list[Any], *, inside: bool) -> dict[tuple[str, str], GlobalRef]:
+    """The names in data: outside of functions and classes held by value, or anywhere."""
     visited: set[int] = set()
     references: dict[tuple[str, str], GlobalRef] = {}
     pending = list(roots)
     while pending:
         part = pending.pop()
-        if id(part) in visited:
-            continue
-        visited.add(id(part))
-        if isinstance(part, GlobalRef):
-            references.setdefault((part.module, part.name), part)
-        pending.extend(_parts(part, inside=inside))
+        if id(part) not in visited:
+            visited.add(id(part))
+            if isinstance(part, GlobalRef):
+                references.setdefault((part.module, part.name), part)
+            pending.extend(_parts(part, inside=inside))
     return references
 
 

@@ -97,8 +97,7 @@ def _audit(path: Path, limits: Limits) -> Audit:
             auditor.file(file, file.relative_to(path).as_posix())
     else:
         auditor.file(path, path.name, alone=True)
-    order = {kind: place for place, kind in enumerate(reversed(KINDS))}
-    calls = sorted(auditor.calls.values(), key=lambda call: order[call.kind])  # type: ignore[index]
+    calls = [c for kind in reversed(KINDS) for c in auditor.calls.values() if c.kind == kind]
     return Audit(str(path), tuple(calls), tuple(auditor.files), tuple(auditor.unread))
 
 

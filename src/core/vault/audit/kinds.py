@@ -62,7 +62,8 @@ def kind_of(module: str, name: str) -> tuple[Kind, str]:
     if path in RUNNERS:
         return "runner", RUNNERS[path]
     parts = name.split(".")
-    if path in BY_VALUE or (_is_cloudpickle(module) and parts[-1] in CLOUDPICKLE):
+    is_cloudpickle = root == "cloudpickle" or module.startswith("ray.cloudpickle")
+    if path in BY_VALUE or (is_cloudpickle and parts[-1] in CLOUDPICKLE):
         return "author", _BY_VALUE_WORDS
     reached = _reached(parts, root)
     if reached and (len(parts) > 1 or not _listed_above(path)):
@@ -74,10 +75,6 @@ def kind_of(module: str, name: str) -> tuple[Kind, str]:
     if words:
         return "runner", words
     return _of_library(path, root)
-
-
-def _is_cloudpickle(module: str) -> bool:
-    return module.partition(".")[0] == "cloudpickle" or module.startswith("ray.cloudpickle")
 
 
 def _listed_above(path: str) -> str:

@@ -27,7 +27,9 @@ def cached_file(link: Path) -> Path | None:
         text = os.readlink(link)
         folder = os.path.realpath(link.parent)
         target = Path(os.path.normpath(os.path.join(folder, text)))
-        if target.parent.name != _CONTENTS or not _is_beside(target.parent, Path(folder)):
+        versions = target.parent.with_name(_VERSIONS)
+        is_beside = versions in (Path(folder), *Path(folder).parents)
+        if target.parent.name != _CONTENTS or not is_beside:
             return None
         is_plain = stat.S_ISDIR(os.lstat(target.parent).st_mode) and stat.S_ISREG(
             os.lstat(target).st_mode
@@ -35,8 +37,3 @@ def cached_file(link: Path) -> Path | None:
     except (OSError, ValueError):
         return None
     return target if is_plain else None
-
-
-def _is_beside(contents: Path, folder: Path) -> bool:
-    """Whether a folder lies in the `snapshots` beside these contents."""
-    return contents.with_name(_VERSIONS) in (folder, *folder.parents)

@@ -109,7 +109,8 @@ def replaced_file(target: Path, before: Callable[[], None] = lambda: None) -> It
     """
     with refusals(target):
         sweep(target)
-        staged, lock = make_locked(target, _make_file)
+        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | _BINARY
+        staged, lock = make_locked(target, lambda path: os.close(os.open(path, flags, 0o666)))
         try:
             yield staged
             flush_file(staged)
@@ -224,7 +225,3 @@ def exchange(first: Path, second: Path) -> bool:
     # Whatever it refuses, the plain renames that follow try again and say why.
     done = call(_AT_FDCWD, names[0], _AT_FDCWD, names[1], ctypes.c_uint(_RENAME_EXCHANGE))
     return bool(done == 0)
-
-
-def _make_file(path: Path) -> None:
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | _BINARY, 0o666))

@@ -88,8 +88,10 @@ class _Encoder:
         kind = type(value)
         if value is None or kind is bool:
             return value
+        if kind is str and _is_text(value):
+            return value
         if kind is str:
-            return value if _is_text(value) else {"$str": to_base64(_wide(value))}
+            return {"$str": to_base64(value.encode("utf-32-le", "surrogatepass"))}
         if kind is int:
             if value.bit_length() > 4 * MAX_HEX_DIGITS:
                 raise _unwritable(path, "an integer without end", "keep it as text or bytes.")
@@ -210,10 +212,6 @@ def _float(value: float) -> Json:
 
 def _is_text(value: str) -> bool:
     return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
-
-
-def _wide(value: str) -> bytes:
-    return value.encode("utf-32-le", "surrogatepass")
 
 
 def _class_name(value: Any) -> str:

@@ -104,9 +104,6 @@ class _Decoder(TagReader):
         except (binascii.Error, UnicodeEncodeError):
             raise ValueError("its content is no base64") from None
 
-    def read_tuple(self, tree: Json, path: Path) -> Any:
-        return tuple(self._items(tree["$tuple"], path))
-
     def read_set(self, tree: Json, path: Path) -> Any:
         items = self._keys(self._items(tree["$set"], path))
         return distinct(set(items), items)
@@ -122,9 +119,6 @@ class _Decoder(TagReader):
         keys = self._keys([key for key, _ in pairs])
         return distinct(dict(zip(keys, (value for _, value in pairs), strict=True)), pairs)
 
-    def read_int(self, tree: Json, path: Path) -> Any:
-        return int(_matching(_HEX, tree["$int"]), 16)
-
     def read_float(self, tree: Json, path: Path) -> Any:
         text = tree["$float"]
         if isinstance(text, str) and text in ("nan", "inf", "-inf"):
@@ -137,12 +131,6 @@ class _Decoder(TagReader):
         if len(parts) != 2 or any(type(part) is not float for part in parts):
             raise TypeError("its parts are not two floats")
         return complex(*parts)
-
-    def read_bytes(self, tree: Json, path: Path) -> Any:
-        return self._from_base64(tree["$bytes"])
-
-    def read_str(self, tree: Json, path: Path) -> Any:
-        return self._from_base64(tree["$str"]).decode("utf-32-le", "surrogatepass")
 
     def read_scalar(self, tree: Json, path: Path) -> Any:
         value, name = tree["$scalar"], tree["dtype"]
@@ -182,15 +170,17 @@ class _Decoder(TagReader):
         return array.reshape(shape)
 
     tags: ClassVar = {
-        frozenset(["$tuple"]): read_tuple,
+        frozenset(["$tuple"]): lambda self, tree, path: tuple(self._items(tree["$tuple"], path)),
         frozenset(["$set"]): read_set,
         frozenset(["$frozenset"]): read_frozenset,
         frozenset(["$pairs"]): read_pairs,
-        frozenset(["$int"]): read_int,
+        frozenset(["$int"]): lambda self, tree, path: int(_matching(_HEX, tree["$int"]), 16),
         frozenset(["$float"]): read_float,
         frozenset(["$complex"]): read_complex,
-        frozenset(["$bytes"]): read_bytes,
-        frozenset(["$str"]): read_str,
+        frozenset(["$bytes"]): lambda self, tree, path: self._from_base64(tree["$bytes"]),
+        frozenset(["$str"]): lambda self, tree, path: self._from_base64(tree["$str"]).decode(
+            "utf-32-le", "surrogatepass"
+        ),
         frozenset(["$scalar", "dtype"]): read_scalar,
         frozenset(["$array", "dtype", "shape"]): read_array,
         frozenset(["$inline", "dtype", "shape"]): read_inline,

@@ -183,11 +183,11 @@ def read_file(
         return _opened(path, manifest, {}, tree, None, path.name, len(data), limits)
 
 
-def read_document(file: Path, *, limits: Limits = DEFAULT_LIMITS) -> Any:
+def read_document(file: Path) -> Any:
     """The plain data in a JSON file that lies beside checkpoints of ours, arrays inline."""
-    with one_load(limits):
-        tree = parse_json(read_bytes(file, limits, most=limits.max_json_bytes), file.name, limits)
-        return decode(tree, file.name, find=_refused)
+    with one_load(DEFAULT_LIMITS):
+        text = read_bytes(file, DEFAULT_LIMITS, most=DEFAULT_LIMITS.max_json_bytes)
+        return decode(parse_json(text, file.name), file.name, find=_refused)
 
 
 def _refused(reference: Reference) -> Any:
@@ -212,8 +212,7 @@ def _read(folder: Path, limits: Limits, verify: bool) -> OwnFolder:
     contents = {name: file_of(folder, name, limits.max_file_bytes) for name in files}
     for name, content in contents.items():
         if len(content) != files[name].size:
-            size_words = f"it has {len(content):,} bytes instead of {files[name].size:,}"
-            raise damaged(name, size_words)
+            raise damaged(name, f"it has {len(content):,} bytes instead of {files[name].size:,}")
     for name, content in contents.items():
         if verify and _digest(content) != files[name].sha256:
             raise damaged(name, "its checksum differs from the manifest's")

@@ -61,7 +61,7 @@ class PlainStandIns:
     def _container(self, value: Any, place: str) -> Any:
         if isinstance(value, dict):
             return {
-                self._key(key, place): self.plain(part, f"{place}/{_step(key)}")
+                self._key(key, place): self.plain(part, f"{place}/{str(key)[:60]}")
                 for key, part in value.items()
             }
         if isinstance(value, (list, tuple)):
@@ -93,7 +93,6 @@ class PlainStandIns:
             return {MARK: "code", "name": value.by_value_name}
         if not isinstance(ref, GlobalRef) or kind_of(ref.module, ref.name)[0] == "runner":
             return self._left_out(place, class_path(value) or "an object")
-        data: dict[str, Any] = {MARK: "object", "of": self._name(ref, place)}
         parts = {
             "arguments": value.args,
             "keywords": value.kwargs,
@@ -101,8 +100,8 @@ class PlainStandIns:
             "items": value.items,
             "entries": [list(pair) for pair in value.entries],
         }
-        data.update({key: self.plain(part, place) for key, part in parts.items() if part})
-        return data
+        data = {key: self.plain(part, place) for key, part in parts.items() if part}
+        return {MARK: "object", "of": self._name(ref, place), **data}
 
     def _key(self, key: Any, place: str) -> Any:
         if isinstance(key, (GlobalRef, Opaque)):
@@ -148,7 +147,3 @@ def _stand_in(data: dict[str, Any]) -> Any:
     opaque.items = list(live_stand_ins(data.get("items", ())))
     opaque.entries = [tuple(pair) for pair in live_stand_ins(data.get("entries", ()))]
     return opaque
-
-
-def _step(key: Any) -> str:
-    return str(key)[:60]

@@ -37,14 +37,18 @@ def refusals(target: Path) -> Iterator[None]:
     except CheckpointError:  # some are errors of files, too
         raise
     except (OSError, SafetensorError) as error:
-        code = getattr(error, "errno", None) or _code_in(str(error))
+        code = getattr(error, "errno", None)
+        if not code:  # safetensors gives it as text; older releases spell it otherwise
+            match = re.search(r"\(os error (\d+)\)|Os \{ code: (\d+)", str(error))
+            code = int(match[1] or match[2]) if match else None
+        reason = os.strerror(code).lower() if code else str(error)
         hint = hint_for(code) or "what was there before is untouched; try again."
         open_files = _open_files(target) if isinstance(error, PermissionError) else []
         if open_files:
             names = ", ".join(map(repr, open_files[:_MOST_NAMED]))
             hint = f"let go of {names}, which a program has open or mapped; else {hint}"
         raise CheckpointWriteError(
-            f"cannot save to {target}: {reason_of(code, error)}.",
+            f"cannot save to {target}: {reason}.",
             hint=hint,
             path=str(target),
             code=code,
@@ -73,14 +77,3 @@ def refusal(target: Path, why: str, hint: str) -> CheckpointWriteError:
 def hint_for(code: int | None) -> str:
     """What to do about an error number; empty where nobody knows."""
     return _HINTS.get(code or 0, "")
-
-
-def reason_of(code: int | None, error: Exception) -> str:
-    """What an error number says, in words."""
-    return os.strerror(code).lower() if code else str(error)
-
-
-def _code_in(message: str) -> int | None:
-    """The error number that safetensors gives as text; older releases spell it otherwise."""
-    match = re.search(r"\(os error (\d+)\)|Os \{ code: (\d+)", message)
-    return int(match[1] or match[2]) if match else None

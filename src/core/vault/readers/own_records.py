@@ -13,7 +13,7 @@ Classes and functions that the source named stay as `{"__class__": "module.Name"
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -34,6 +34,7 @@ from ..records.records import (
     Kind,
     ModuleRecord,
     PolicyRecord,
+    fields_of,
 )
 from ..records.weights import WeightTable
 from .filters_in_files import filters_of
@@ -125,14 +126,14 @@ def document_of(checkpoint: Checkpoint) -> dict[str, Any]:
 
 def _from_policy(record: PolicyRecord, plain: Plainer) -> dict[str, Any]:
     return {
-        **{name: plain(_plain_part(vars(record)[name])) for name in _POLICY_DATA},
+        **plain(_plain_fields(record, _POLICY_DATA)),
         **_spaces(record),
         "connectors": {
             "agent": _pairs(record.agent_connectors, plain),
             "action": _pairs(record.action_connectors, plain),
         },
         "filters": [
-            {name: _plain_part(vars(statistics)[name]) for name in _FILTER_DATA}
+            _plain_fields(statistics, _FILTER_DATA)
             for statistics in record.filters
             if statistics.is_from_worker
         ],
@@ -155,14 +156,20 @@ def _to_filter(fields: dict[str, Any]) -> FilterRecord:
 
 
 def _from_module(record: ModuleRecord, plain: Plainer) -> dict[str, Any]:
-    data = {name: plain(_plain_part(vars(record)[name])) for name in _MODULE_DATA}
+    data = plain(_plain_fields(record, _MODULE_DATA))
     return {**data, **_spaces(record), **_weights(record.weights)}
 
 
-def _plain_part(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    return list(value) if isinstance(value, tuple) else value
+def _plain_fields(record: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Fields of a record with plain dicts and lists for mappings and tuples."""
+    return {
+        name: dict(value)
+        if isinstance(value, Mapping)
+        else list(value)
+        if isinstance(value, tuple)
+        else value
+        for name, value in fields_of(record, names).items()
+    }
 
 
 def _spaces(record: PolicyRecord | ModuleRecord) -> dict[str, Any]:

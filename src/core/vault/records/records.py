@@ -12,7 +12,7 @@ Nothing here is live: each stack builds its own objects from these records. Unkn
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -369,3 +369,8 @@ class Checkpoint:
     def has_weights(self) -> bool:
         """Whether any weights survive."""
         return any(record.weights for record in self.acting.values())
+
+
+def fields_of(record: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Some fields of a record, by names that stand in our code."""
+    return {name: getattr(record, name) for name in names}
