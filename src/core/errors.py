@@ -29,6 +29,7 @@ is about data of a file begins with the place in it, `error.place`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .text.visible import visible_lines
@@ -52,19 +53,10 @@ class RlconnectError(Exception):
     """
 
     def __init__(
-        self,
-        message: str,
-        *,
-        expected: str = "",
-        found: str = "",
-        hint: str = "",
-        **facts: Any,
+        self, message: str, *, expected: str = "", found: str = "", hint: str = "", **facts: Any
     ) -> None:
         super().__init__(message)
-        self.message = message
-        self.expected = expected
-        self.found = found
-        self.hint = hint
+        self.message, self.expected, self.found, self.hint = message, expected, found, hint
         self.facts = facts
         for name, value in facts.items():
             setattr(self, name, value)
@@ -81,12 +73,9 @@ class RlconnectError(Exception):
     @property
     def summary(self) -> str:
         """The error in one line, without its hint."""
-        parts = [
-            f"{word} {value}"
-            for word, value in (("expected", self.expected), ("found", self.found))
-            if value
-        ]
-        text = f"{self.message}: {', '.join(parts)}." if parts else self.message
+        words = {"expected": self.expected, "found": self.found}
+        parts = ", ".join(f"{word} {value}" for word, value in words.items() if value)
+        text = f"{self.message}: {parts}." if parts else self.message
         place = str(self.facts.get("place") or "")  # in a file: see `core.data.damage`
         outer, _, last = place.rpartition(" > ")
         if last and text.startswith(last):
@@ -99,11 +88,7 @@ class RlconnectError(Exception):
 
     def __reduce__(self) -> Any:
         named = {"expected": self.expected, "found": self.found, "hint": self.hint}
-        return _rebuild, (type(self), self.message, {**named, **self.facts})
-
-
-def _rebuild(kind: type[RlconnectError], message: str, named: dict[str, Any]) -> RlconnectError:
-    return kind(message, **named)
+        return partial(type(self), self.message, **named, **self.facts), ()
 
 
 class SpaceError(RlconnectError, ValueError):

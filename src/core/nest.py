@@ -53,11 +53,7 @@ class _Keys:
 
 
 def register_mapping(mapping: Callable[[dict[Any, Any]], Mapping[Any, Any]]) -> None:
-    """Let nests hold a kind of mapping besides dicts, rebuilt by a call with a dict.
-
-    Args:
-        mapping: The class.
-    """
+    """Let nests hold a class of mappings besides dicts, rebuilt by a call with a dict."""
 
     def opened(mapping: Mapping[Any, Any]) -> tuple[list[Any], _Keys, list[Any]]:
         keys = _Keys(mapping)

@@ -48,14 +48,9 @@ class Registry(Generic[T]):
     def register(self, name: str, factory: F) -> F: ...
 
     def register(self, name: str, factory: F | None = None) -> F | Callable[[F], F]:
-        """Let `name` stand for `factory`; without a factory, decorate one.
+        """Let a durable `name` stand for `factory`; without a factory, decorate one.
 
-        Args:
-            name: The durable name, as it is written into checkpoints.
-            factory: A class or function that makes the thing. The same one again is harmless.
-
-        Returns:
-            The factory itself, or the decorator that takes it.
+        The same factory again is harmless.
 
         Raises:
             DuplicateNameError: The name already stands for another factory.

@@ -100,13 +100,11 @@ def _checked(frame: Any) -> Array:
         height, width, colours = frame.shape
         if height and width and colours == 3:
             return np.ascontiguousarray(frame)
-    found = (
-        f"{frame.dtype} of {frame.shape}" if isinstance(frame, np.ndarray) else type(frame).__name__
-    )
+    is_array = isinstance(frame, np.ndarray)
     raise PieceError(
         "no frame of a film",
         expected="an array of bytes (height, width, 3)",
-        found=found,
+        found=f"{frame.dtype} of {frame.shape}" if is_array else type(frame).__name__,
         hint=f"render() gives one with render_mode={MODE!r}.",
     )
 

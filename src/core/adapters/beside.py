@@ -79,39 +79,27 @@ class KeepBeside(Step):
                 f"steps that keep the shape {beside_space.shape[:-1]} of images", changed
             )
 
-        def joined(value: Any, changed: Any, where: Any) -> Any:
-            flat = value if plan is None else plan.transform_batch(value)
-            beside = flat[..., where]
-            return (
-                xp.concatenate([changed, xp.cast_like(beside, changed)], -1)
-                if is_box
-                else (changed, beside)
-            )
-
-        def formula(value: Any, *constants: Any) -> Any:
-            changed = value
-            for bound, part in zip(bounds, parts, strict=True):
-                changed = bound.formula(changed, *constants[:-1][part])
-            return joined(value, changed, constants[-1])
-
-        def with_memory(value: Any, memory: Any, is_first: Any, *constants: Any) -> Any:
-            changed = value
+        def formula(value: Any, *rest: Any) -> Any:
+            # A step that remembers takes its memory, and which rows are an episode's first.
+            at = 2 if remembering else 0
+            memory, constants, where = rest[:at], rest[at:-1], rest[-1]
+            changed, after = value, None
             for bound, part in zip(bounds, parts, strict=True):
                 if bound.memory is None:
-                    changed = bound.formula(changed, *constants[:-1][part])
+                    changed = bound.formula(changed, *constants[part])
                 else:
-                    changed, memory = bound.formula(
-                        changed, memory, is_first, *constants[:-1][part]
-                    )
-            return joined(value, changed, constants[-1]), memory
+                    changed, after = bound.formula(changed, *memory, *constants[part])
+            flat = value if plan is None else plan.transform_batch(value)
+            beside = flat[..., where]
+            joined = (changed, beside)
+            if is_box:
+                joined = xp.concatenate([changed, xp.cast_like(beside, changed)], -1)
+            return (joined, after) if remembering else joined
 
         inner_constants = tuple(each for bound in bounds for each in bound.constants)
         out = _wider(changed, beside_space) if is_box else spaces.Tuple([changed, beside_space])
-        if remembering:
-            return Bound(
-                out, with_memory, (*inner_constants, places), bounds[remembering[0]].memory
-            )
-        return Bound(out, formula, (*inner_constants, places))
+        memory = bounds[remembering[0]].memory if remembering else None
+        return Bound(out, formula, (*inner_constants, places), memory)
 
     def to_data(self) -> dict[str, Any]:
         """The steps inside as data, and the places."""

@@ -71,11 +71,7 @@ class AdapterChain:
     def bind(
         self, observation_space: spaces.Space[Any], action_space: spaces.Space[Any]
     ) -> BoundChain:
-        """Fit the chain to spaces.
-
-        Args:
-            observation_space: The environment's, of one agent.
-            action_space: The policy's, of one agent.
+        """Fit the chain to an agent's spaces: the environment's observations, the policy's actions.
 
         Raises:
             SpaceError: A step cannot work on what the one before gives.

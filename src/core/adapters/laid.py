@@ -6,6 +6,7 @@ row. Layouts are kept for the last shapes that came; the formulas stay what they
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -154,9 +155,7 @@ def _call_of(step: ArrayStep) -> Callable[[Any], Any]:
 
 def _laid_out(constant: Array, shape: tuple[int, ...]) -> Array:
     fits = constant.size > 1 and shape[-constant.ndim :] == constant.shape
-    size = 1
-    for each in shape:
-        size *= each
+    size = math.prod(shape)
     if not fits or constant.shape == shape or size > LARGEST:
         return constant
     return np.ascontiguousarray(np.broadcast_to(constant, shape))

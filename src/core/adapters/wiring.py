@@ -55,14 +55,8 @@ def wiring_of(
 ) -> Wiring | None:
     """Change one part of what goes in at a time and see what changes of what comes out.
 
-    Args:
-        space: What goes in.
-        out_space: What comes out.
-        call: From a batch to one or more batches that come of it.
-        root: What the value is called.
-
-    Returns:
-        None where a space is too large to be taken apart.
+    `call` gives one or more batches that come of a batch; `root` is what the value is called. None
+    where a space is too large to be taken apart.
     """
     if isinstance(space, spaces.Discrete):
         return _of_choices(space, out_space, call, root) if space.n <= MOST else None
@@ -89,7 +83,11 @@ def wiring_of(
     wires, notes = [], {}
     for place, part in enumerate(after):
         seen = [_column(result, part, len(parts)) for result in results]
-        reached = [row for row in range(1, len(parts) + 1) if _differ(seen, row)]
+        reached = [
+            row
+            for row in range(1, len(parts) + 1)
+            if not all(np.array_equal(s[:, row], s[:, 0], equal_nan=True) for s in seen)
+        ]
         wires += [(row - 1, place, _is_same(seen[0], given, parts[row - 1])) for row in reached]
         if not reached:
             notes[place] = _standing(seen[0])
@@ -132,10 +130,6 @@ def _column(result: Nest, part: _Part, count: int) -> Array:
     """A part of what came out, `(tries, 1 + count, size)`."""
     leaf = np.asarray(nest.flatten(result)[part.leaf])
     return leaf.reshape(_TRIES, 1 + count, -1)[:, :, part.at]
-
-
-def _differ(seen: list[Array], row: int) -> bool:
-    return any(not np.array_equal(each[:, row], each[:, 0], equal_nan=True) for each in seen)
 
 
 def _is_same(seen: Array, given: list[Array], part: _Part) -> bool:

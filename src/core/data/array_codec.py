@@ -8,7 +8,7 @@ Our own form is one of three, whichever is most readable:
 
 Each gives back the very bits: infinities are the strings "inf" and "-inf", a NaN is "nan" (one with
 a payload goes the way of base64), complex numbers are pairs. Ray's text form is in `ray_arrays`,
-the form inside msgpack files in `msgpack_arrays`; both are offered here too.
+the form inside msgpack files in `msgpack_arrays`.
 """
 
 from __future__ import annotations
@@ -22,27 +22,8 @@ import numpy as np
 
 from ..errors import SpaceError
 from ..types import Array
-from .budget import (
-    Budget,
-    allowance,
-    checked_bytes,
-    checked_dtype,
-    checked_shape,
-    corrupt,
-)
+from .budget import Budget, allowance, checked_bytes, checked_dtype, checked_shape, corrupt
 from .inline_values import from_values, to_values
-from .msgpack_arrays import decode_msgpack_object, encode_msgpack_object
-from .ray_arrays import decode_ray_array, encode_ray_array
-
-__all__ = [
-    "array_from_data",
-    "array_to_data",
-    "decode_msgpack_object",
-    "decode_ray_array",
-    "dtype_name",
-    "encode_msgpack_object",
-    "encode_ray_array",
-]
 
 _READABLE: Final = 16
 """Arrays of up to so many elements are written as numbers."""

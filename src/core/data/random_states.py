@@ -41,9 +41,7 @@ Check: TypeAlias = Callable[[Any], Any]
 """Gives a field as a generator takes it, or raises a ValueError that says what was expected."""
 
 
-def checked_bit_generator(
-    state: Any, kind: str | None = None, *, name: str = "the state of a random generator"
-) -> dict[str, Any]:
+def checked_bit_generator(state: Any, kind: str | None = None) -> dict[str, Any]:
     """The state of one of numpy's generators, each field of which it can have.
 
     Its integers may be text; without a `kind` it may be that of any generator of numpy.
@@ -53,6 +51,7 @@ def checked_bit_generator(
         >>> checked_bit_generator(held) == held
         True
     """
+    name = "the state of a random generator"
     kinds = _word(*(_BIT_GENERATORS if kind is None else [kind]))
     base = _checked({"bit_generator": kinds}, state, (), name)
     return base | _checked(_BIT_GENERATORS[base["bit_generator"]], state, (), name)
@@ -65,8 +64,7 @@ def checked_numpy_state(
 
     It is a dict of its kind, keys, position, has_gauss and cached.
     """
-    fields = _checked(_NUMPY, state, path, name)
-    return tuple(fields.values())
+    return tuple(_checked(_NUMPY, state, path, name).values())
 
 
 def checked_python_state(

@@ -19,14 +19,7 @@ from numpy.lib.format import dtype_to_descr, write_array_header_1_0
 
 from ..errors import LimitExceededError, SpaceError, UnsafeCheckpointError
 from ..types import Array
-from .budget import (
-    Budget,
-    allowance,
-    checked_bytes,
-    checked_dtype,
-    checked_shape,
-    corrupt,
-)
+from .budget import Budget, allowance, checked_bytes, checked_dtype, checked_shape, corrupt
 
 _MAGIC: Final = b"\x93NUMPY"
 _MAX_HEADER: Final = 10_000
@@ -98,18 +91,17 @@ class _Inflated:
             raise corrupt(f"{self._what} does not end where its header says")
 
     def _inflate(self, count: int) -> bytes:
-        parts: list[bytes] = []
-        while count:  # zlib takes a limit of 0 for none
+        data = b""
+        while len(data) < count:  # zlib takes a limit of 0 for none
             try:
-                part = self._zlib.decompress(self._rest, count)
+                part = self._zlib.decompress(self._rest, count - len(data))
             except zlib.error as error:
                 raise corrupt(f"{self._what} is not valid zlib data", found=str(error)) from None
             self._rest = self._zlib.unconsumed_tail
             if not part:
                 break
-            parts.append(part)
-            count -= len(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+            data = data + part if data else part
+        return data
 
 
 def _read_npy(source: _Inflated, budget: Budget, what: str) -> Array:

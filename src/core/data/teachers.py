@@ -31,12 +31,8 @@ class Teacher(Protocol):
     ) -> dict[str, Array] | None:
         """What it would do, as the columns of this file; None where it has nothing to say.
 
-        Args:
-            module_id: Whose teacher is asked.
-            observations: What environments gave: rows of an array, or one after the other.
-            env_ids: The environment of each.
-            agent_ids: The agent of each, where there are several.
-            reward: What the last actions earned.
+        `observations` of environments and, where there are several, agents come as rows of an
+        array, or one after the other; `reward` is what the last actions earned.
         """
 
     def forget(self, env_ids: Sequence[int] | None = None) -> None:

@@ -182,15 +182,7 @@ class ActionPlan:
 
 
 def clip_action(action: Nest, action_space: Nest) -> Nest:
-    """Cut the Box leaves of `action` off at their bounds.
-
-    Args:
-        action: One action or a batch; leading axes are free.
-        action_space: The space, or its struct.
-
-    Returns:
-        A new nest; the given one is unchanged.
-    """
+    """A new nest with the Box leaves of one action, or a batch, cut off at their bounds."""
     return ActionPlan(action_space).clip(action)
 
 

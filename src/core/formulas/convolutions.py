@@ -25,13 +25,7 @@ def same_padding(
 ) -> tuple[tuple[int, int, int, int], tuple[int, int]]:
     """Compute TensorFlow's "same" padding, which gives odd cells to the bottom and right.
 
-    Args:
-        in_size: (height, width) of the image.
-        filter_size: Kernel side or sides.
-        stride_size: Step or steps.
-
-    Returns:
-        (left, right, top, bottom) padding and the (height, width) that comes out.
+    Gives the padding (left, right, top, bottom) and the (height, width) that comes out.
 
     Example:
         >>> same_padding((10, 10), 5, 2)
@@ -53,11 +47,6 @@ def valid_padding(
     stride_size: int | Sequence[int],
 ) -> tuple[int, int]:
     """Compute the (height, width) that comes out of a convolution without padding.
-
-    Args:
-        in_size: (height, width) of the image.
-        filter_size: Kernel side or sides.
-        stride_size: Step or steps.
 
     Example:
         >>> valid_padding((10, 11), (3, 4), (2, 1))

@@ -15,13 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import array_namespace as xp
-from ..arrays.moments import (
-    LEGACY_VARIANCE,
-    SMALL_NUMBER,
-    Moments,
-    RunningMoments,
-    VarianceRule,
-)
+from ..arrays.moments import LEGACY_VARIANCE, SMALL_NUMBER, Moments, RunningMoments, VarianceRule
 from ..types import Array
 from .running_stat import RunningStat
 
@@ -55,11 +49,11 @@ class FrozenFilter:
 
     def on(self, device: Any) -> FrozenFilter:
         """The same filter with its numbers as tensors on `device`."""
-        moved = [
+        mean, denominator = (
             None if part is None else xp.on_device(part, device)
             for part in (self.mean, self.denominator)
-        ]
-        return FrozenFilter(moved[0], moved[1], self.clip)
+        )
+        return FrozenFilter(mean, denominator, self.clip)
 
     def __call__(self, x: Any) -> Any:
         """`x` filtered; leading axes are free."""

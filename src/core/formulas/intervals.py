@@ -34,7 +34,7 @@ class Interval:
         return self.low <= value <= self.high
 
 
-def interval_of(influence: Array, center: float, level: float = LEVEL) -> Interval:
+def interval_of(influence: Array, center: float) -> Interval:
     """The interval of an estimate.
 
     `influence` is what each episode does to it, around any mean.
@@ -55,7 +55,7 @@ def interval_of(influence: Array, center: float, level: float = LEVEL) -> Interv
         return Interval(center, center)
     kurtosis = float(np.mean((deviations / np.sqrt(variance)) ** 4))
     freedom = min(2 * count / max(kurtosis - 1, 2.0), count - 1)
-    half = student_quantile((1 + level) / 2, freedom) * np.sqrt(variance / (count - 1))
+    half = student_quantile((1 + LEVEL) / 2, freedom) * np.sqrt(variance / (count - 1))
     return Interval(center - float(half), center + float(half))
 
 

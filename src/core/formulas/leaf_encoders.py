@@ -211,15 +211,15 @@ class PixelEncoder(LeafEncoder):
         for resize in self._resizers:
             frames = resize(frames)
         if self.grayscale:
-            levels = xp.cast(frames, np.float64) if "int" in str(frames.dtype) else frames
-            frames = xp.cast(levels.mean(-1), np.float32)[..., None]
+            frames = xp.cast(_floats(frames).mean(-1), np.float32)[..., None]
         if self.zero_mean:
             # OpenCV leaves colour frames in 8 bits, and RLlib subtracts there: it wraps around.
-            centred = frames - 128
-            return (
-                xp.cast(centred, np.float64) / 128 if "int" in str(frames.dtype) else centred / 128
-            )
-        return xp.cast(frames, np.float64) / 255 if "int" in str(frames.dtype) else frames / 255
+            return _floats(frames - 128) / 128
+        return _floats(frames) / 255
+
+
+def _floats(frames: Any) -> Any:
+    return xp.cast(frames, np.float64) if "int" in str(frames.dtype) else frames
 
 
 class RepeatedEncoder(LeafEncoder):

@@ -60,9 +60,8 @@ def _as_space_types(space: spaces.Space[Any], value: Nest) -> Nest:
             return np.asarray(leaf).astype(leaf_space.dtype)
         return leaf
 
+    struct = get_base_struct_from_space(space)
     try:
-        return nest.map_structure_up_to(
-            get_base_struct_from_space(space), converted, get_base_struct_from_space(space), value
-        )
+        return nest.map_structure_up_to(struct, converted, struct, value)
     except (SpaceError, TypeError, ValueError):
         return value

@@ -17,6 +17,7 @@ from gymnasium import spaces
 
 from ..errors import SpaceError
 from ..types import Nest
+from .actions import is_composite_space
 from .leaf_encoders import FlatEncoder, LeafEncoder, OneHotEncoder
 
 Pick: TypeAlias = Callable[[Nest], Sequence[Any]]
@@ -62,9 +63,7 @@ def paired_parts(space: spaces.Dict) -> Parts:
         try:
             if len(value) != len(keys):
                 raise KeyError
-            order = usual
-            if isinstance(value, OrderedDict):
-                order = pairing(list(value))
+            order = pairing(list(value)) if isinstance(value, OrderedDict) else usual
             return [value[key] for key in order]
         except (KeyError, TypeError, IndexError):
             raise keys_differ(space, value) from None
@@ -91,11 +90,8 @@ def sorted_keys(space: spaces.Dict) -> list[Any]:
 
 def _flat_keys(space: spaces.Dict, removed: Collection[str]) -> list[Any]:
     """The keys whose values have numbers to lay out; where there are none, they may be missing."""
-    return [
-        key
-        for key in sorted_keys(space)
-        if key not in removed and 0 not in (space[key].shape or ())
-    ]
+    keys = [key for key in sorted_keys(space) if key not in removed]
+    return [key for key in keys if 0 not in (space[key].shape or ())]
 
 
 def keys_differ(space: spaces.Dict, value: Nest) -> SpaceError:
@@ -103,8 +99,8 @@ def keys_differ(space: spaces.Dict, value: Nest) -> SpaceError:
     keys = sorted(map(str, value)) if isinstance(value, Mapping) else type(value).__name__
     return SpaceError(
         "an observation has other keys than its space",
-        expected=f"{sorted(map(str, space.spaces))}",
-        found=f"{keys}",
+        expected=str(sorted(map(str, space.spaces))),
+        found=str(keys),
     )
 
 
@@ -125,20 +121,13 @@ def leaves_of(
         return (encoder_of(space),), lambda value: [value]
     children = [leaves_of(part, encoder_of, dict_parts) for part in parts]
     encoders = tuple(encoder for child, _ in children for encoder in child)
-    if not any(map(_is_nested, parts)):
+    if not any(map(is_composite_space, parts)):
         return encoders, values_of
-    picks = [
-        pick if _is_nested(part) else None for part, (_, pick) in zip(parts, children, strict=True)
-    ]
+    picks = [pick for _, pick in children]
 
     def pick_leaves(value: Nest) -> list[Any]:
-        leaves: list[Any] = []
-        for pick, part in zip(picks, values_of(value), strict=True):
-            if pick is None:
-                leaves.append(part)
-            else:
-                leaves += pick(part)
-        return leaves
+        pairs = zip(picks, values_of(value), strict=True)
+        return [leaf for pick, part in pairs for leaf in pick(part)]
 
     return encoders, pick_leaves
 
@@ -165,10 +154,6 @@ def sorted_encoder(space: Any) -> LeafEncoder:
     return FlatEncoder(space.shape)
 
 
-def _is_nested(space: spaces.Space[Any]) -> bool:
-    return isinstance(space, (spaces.Dict, spaces.Tuple))
-
-
 def sorted_split(space: spaces.Space[Any], removed: frozenset[str] = frozenset()) -> Split:
     """What lists the values of many observations leaf by leaf, in the order of `sorted_parts`.
 
@@ -182,7 +167,7 @@ def sorted_split(space: spaces.Space[Any], removed: frozenset[str] = frozenset()
     else:
         return lambda values: [values]
     parts = [
-        (itemgetter(key), sorted_split(child) if _is_nested(child) else None)
+        (itemgetter(key), sorted_split(child) if is_composite_space(child) else None)
         for key, child in children
     ]
     count = len(space) if isinstance(space, spaces.Tuple) else None

@@ -8,7 +8,7 @@ row; transforming writes each leaf of a whole batch into a zeroed block. Leaf by
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import accumulate, pairwise
@@ -115,14 +115,7 @@ class PreprocessPlan:
 
     def transform(self, observation: Nest) -> Any:
         """One observation, unchecked, as an array."""
-        if self.kind == "none":
-            return observation
-        if self.kind in ("ram", "pixels", "multi_binary"):
-            return self._encoders[0].encode(xp.as_array(observation))
-        leaves = self._pick(observation)
-        if any(map(xp.is_tensor, leaves)):
-            return self._tensor_rows(leaves)
-        return self._row(leaves)
+        return self._transformed(observation, self._row)
 
     def transform_batch(self, observations: Nest) -> Any:
         """Many observations at once.
@@ -130,14 +123,15 @@ class PreprocessPlan:
         They are one nest built like the space, numpy or torch, and the leading axes of its leaves
         are those of the result. Leaves of a Repeated space have a list per item.
         """
+        return self._transformed(observations, self._rows)
+
+    def _transformed(self, value: Nest, laid_out: Callable[[Sequence[Any]], Any]) -> Any:
         if self.kind == "none":
-            return observations
+            return value
         if self.kind in ("ram", "pixels", "multi_binary"):
-            return self._encoders[0].encode(xp.as_array(observations))
-        leaves = self._pick(observations)
-        if any(map(xp.is_tensor, leaves)):
-            return self._tensor_rows(leaves)
-        return self._rows(leaves, self._leading_axes(leaves))
+            return self._encoders[0].encode(xp.as_array(value))
+        leaves = self._pick(value)
+        return self._tensor_rows(leaves) if any(map(xp.is_tensor, leaves)) else laid_out(leaves)
 
     def transform_items(self, observations: Sequence[Nest]) -> Any:
         """The arrays of several observations, as rows of one where all fit together."""
@@ -167,7 +161,8 @@ class PreprocessPlan:
                 raise self._misfit(encoder, error) from error
         return out
 
-    def _rows(self, leaves: Sequence[Any], lead: tuple[int, ...]) -> npt.NDArray[Any]:
+    def _rows(self, leaves: Sequence[Any]) -> npt.NDArray[Any]:
+        lead = self._leading_axes(leaves)
         rows = int(np.prod(lead))
         out = np.zeros((rows, self.size), self._row_dtype)
         for leaf, encoder, part in zip(leaves, self._encoders, self._parts, strict=True):
@@ -189,9 +184,8 @@ class PreprocessPlan:
     def _tensor_rows(self, leaves: Sequence[Any]) -> Any:
         parts = []
         for leaf, encoder in zip(leaves, self._encoders, strict=True):
-            rows = encoder.encode(leaf)
             lead = leaf.shape[: leaf.ndim - len(encoder.item_shape)]
-            parts.append(rows.reshape((*lead, encoder.size)))
+            parts.append(encoder.encode(leaf).reshape((*lead, encoder.size)))
         return xp.concatenate(parts, -1)
 
 

@@ -204,9 +204,8 @@ class RunningStat:
     def to_state(self, layout: Layout = "legacy") -> dict[str, Any]:
         """The state as RLlib writes it: numbers, and arrays as text.
 
-        Args:
-            layout: "legacy" has three entries, "buffer" the same of what was counted apart, "v2"
-                six (both stacks of Ray 2.60).
+        "legacy" has three entries, "buffer" the same of what was counted apart, "v2" six (both
+        stacks of Ray 2.60).
         """
         delta = self.delta
         total, seen_delta, state = self._written.get(layout, (None, None, {}))
@@ -234,20 +233,16 @@ class RunningStat:
     @classmethod
     @at()
     def from_state(cls, state: Mapping[str, Any], *, with_delta: bool = True) -> RunningStat:
-        """A stat from what `to_state` or RLlib wrote, in either layout.
+        """A stat from what `to_state` or RLlib wrote, in any layout.
 
-        Args:
-            state: What was written.
-            with_delta: Whether to read what was counted apart, if anything was.
+        Without `with_delta` what was counted apart is not read.
 
         Raises:
             CorruptCheckpointError: An entry is missing, or the entries do not fit together.
         """
         stat = cls()
-        if "std_array" in state:
-            stat.total = _moments(state, "num_pushes", "mean_array", "std_array")
-        else:
-            stat.total = _moments(state, "num_pushes", "mean_array", "sum_sq_diff_array")
+        sums = "std_array" if "std_array" in state else "sum_sq_diff_array"
+        stat.total = _moments(state, "num_pushes", "mean_array", sums)
         if with_delta and "num_pushes_delta" in state:
             stat.delta = moments_since_merge(state)
         return stat

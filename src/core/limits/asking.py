@@ -7,6 +7,7 @@ passed to a loader, or to a constructor, are never held to anything.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -93,7 +94,7 @@ def check_space(space: Any, what: str, call: str) -> None:
         >>> check_space(spaces.Discrete(5), "actions", "action_space=...")
     """
     if isinstance(space, spaces.Space):
-        check_count(f"{what} of {_kind(space)}", numbers_in(space), "numbers", call)
+        check_count(f"{what} of {type(space).__name__}", numbers_in(space), "numbers", call)
 
 
 def numbers_in(space: Any) -> int:
@@ -110,9 +111,7 @@ def numbers_in(space: Any) -> int:
         elif isinstance(leaf, spaces.Discrete):
             size = int(leaf.n)
         else:
-            size = 1
-            for axis in leaf.shape or ():
-                size *= int(axis)
+            size = math.prod(map(int, leaf.shape or ()))
         total += times * size
     return total
 
@@ -131,10 +130,6 @@ def _leaves(space: Any) -> Iterator[tuple[Any, int]]:
         else:
             parts = inside.values() if isinstance(inside, Mapping) else inside
             waiting.extend((part, times) for part in parts)
-
-
-def _kind(space: Any) -> str:
-    return type(space).__name__
 
 
 def _shown(value: Any) -> str:

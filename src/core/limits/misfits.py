@@ -71,6 +71,5 @@ def _whole_numbers(value: Any) -> set[int]:
         return {value}
     if isinstance(value, (list, tuple)):
         return {number for each in value for number in _whole_numbers(each)}
-    shape = getattr(value, "shape", None)
-    size = getattr(value, "n", None)
-    return {int(each) for each in (*(shape or ()), *(() if size is None else (size,)))}
+    sizes = (*(getattr(value, "shape", None) or ()), getattr(value, "n", None))
+    return {int(size) for size in sizes if size is not None}

@@ -81,11 +81,8 @@ def bind(
 ) -> BoundNetwork:
     """Hold a description to the shapes of weights, inputs and outputs.
 
-    Args:
-        network: What is described.
-        shapes: Of the weights by name.
-        inputs: Of what may go in, by name, without the batch.
-        outputs: How many numbers each output must have.
+    Shapes are by name, those of inputs without the batch; `outputs` says how many numbers each must
+    have.
 
     Raises:
         WeightsError: A weight is not there, has no place, or does not fit its layer.

@@ -83,10 +83,7 @@ class Network:
 
 
 def network_of(data: Any) -> Network:
-    """The network that plain data describes, each word of it checked.
-
-    Args:
-        data: A mapping with `layers` and `outputs`; a `Network` is given back.
+    """The network that plain data describes, each word of it checked; a `Network` as it is.
 
     Raises:
         ConfigError: Something in it is unknown, missing or of another kind.

@@ -63,11 +63,7 @@ def bars(
 def difference_bars(stage: StageComparison, tolerance: float) -> str:
     """How many numbers of a stage differ by how much, one bar for each power of ten.
 
-    Bars beyond the tolerance have the colour of a warning.
-
-    Args:
-        stage: The stage.
-        tolerance: The absolute tolerance.
+    Bars beyond the absolute tolerance have the colour of a warning.
     """
     names = ["equal", *(f"1e{power}" for power in DECADES), "more"]
     beyond = [False, *(10.0**power > tolerance * 1.0001 for power in DECADES), True]
@@ -121,12 +117,8 @@ def interval_rows(
 ) -> str:
     """Values with the intervals they lie in, one below the other, on one axis.
 
-    Args:
-        rows: A name, the value, the interval's ends, and whether it is one of several answers
-            rather than what they are held against.
-        mark: A value to draw a line at.
-        label: What the chart shows.
-        across: What the values are, to be said below them.
+    A row is a name, the value, the interval's ends, and whether it is one of several answers rather
+    than what they are held against. A line is drawn at `mark`.
     """
     ends = [end for _, value, low, high, _ in rows for end in (value, low, high)]
     scale = Scale([*ends, *([] if mark is None else [mark])])
@@ -168,14 +160,11 @@ def curves(
     across: str = "",
     kinds: Sequence[str] = (),
 ) -> str:
-    """Values over steps, a line each; the chosen one is drawn above the others.
+    """Values over steps, a line each; the chosen one, by its name, is drawn above the others.
 
-    Args:
-        lines: A name, the steps in order, and the values.
-        chosen: The name of the one that matters most.
-        label: What the chart shows.
-        across: What the steps are, to be said below them.
-        kinds: The colour of each, of `KINDS`; "other" of what need not be told apart.
+    A line is a name, the steps in order, and the values. `label` says what the chart shows,
+    `across` what the steps are; `kinds` are the colours, of `KINDS`, "other" for what need not be
+    told apart.
     """
     drawn = []
     for number, (name, steps, values) in enumerate(lines):
@@ -206,12 +195,8 @@ def banded_curves(
 ) -> str:
     """Some kinds of runs: the median of each, in the band of its lowest and highest.
 
-    Args:
-        ways: A name, and for each run the steps in order and the values.
-        mark: A value to draw a line at.
-        mark_name: What it is.
-        label: What the chart shows.
-        across: What the steps are.
+    Each way is a name, and for each run the steps in order and the values; a line is drawn at
+    `mark`.
     """
     every = [value for _, runs in ways for _, values in runs for value in values]
     frame = Frame([*every, mark], 240, 24 + 17 * (len(ways) + 1))
@@ -246,12 +231,8 @@ def wires(
 ) -> str:
     """What goes in on the left, what comes out on the right, and a line for what becomes of it.
 
-    Args:
-        before: The names of what goes in; without a line they are left out.
-        after: The names of what comes out.
-        links: From, to, as places in both, and whether it stays as it is.
-        notes: What is said of what comes out without a line, by its place.
-        heads: What stands on either side.
+    A link is from, to, as places in both, and whether it stays as it is; without one what goes in
+    is left out. `notes` say what of what comes out has no line, `heads` stand on either side.
     """
     top, tall = 24, 21 * max(len(before), len(after))
     left, right, foot = 36, 64, 24 + tall + 24

@@ -18,12 +18,7 @@ _HEADS = ("column", "rows", "of each", "lowest", "mean", "highest")
 
 
 def columns_html(title: str, parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Columns as a table for a notebook, and the rewards among them as a curve.
-
-    Args:
-        title: What they are.
-        parts: Columns by name, of each agent or policy by its name.
-    """
+    """Columns by agent or policy as a table for a notebook, and rewards as a curve."""
     body = [f"<b>{escape(title)}</b>"]
     for name, columns in parts.items():
         body += [f"<br>{escape(name)}"] * bool(name)

@@ -103,11 +103,7 @@ def pill(answer: str, *, is_good: bool) -> str:
 
 
 def facts(lines: Iterable[tuple[object, object]]) -> str:
-    """Names and what is told of each, on a card.
-
-    Args:
-        lines: Texts, or HTML that was escaped by a `Markup`.
-    """
+    """Names and what is told of each, on a card: texts, or HTML that was escaped, as `Markup`."""
     rows = "".join(f"<tr><td>{_cell(name)}</td><td>{_cell(told)}</td></tr>" for name, told in lines)
     return f'<div class=card><table class="facts">{rows}</table></div>'
 
@@ -115,9 +111,7 @@ def facts(lines: Iterable[tuple[object, object]]) -> str:
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Rows below their heads; the first column names what the others measure.
 
-    Args:
-        heads: One for each column.
-        rows: Texts, numbers as texts, or `Markup`.
+    Cells are texts, numbers as texts, or `Markup`.
     """
     head = "".join(f"<th>{escape(each)}</th>" for each in heads)
     body = "".join(f"<tr>{''.join(f'<td>{_cell(each)}</td>' for each in row)}</tr>" for row in rows)
@@ -131,9 +125,7 @@ class Markup(str):
 def flow(boxes: Sequence[tuple[str, str]], between: Sequence[str] = ()) -> str:
     """Pieces in the order in which data passes them, as boxes joined by arrows.
 
-    Args:
-        boxes: A title and a line of detail for each.
-        between: What is said on the arrow behind each box; empty where nothing is.
+    A box is a title and a line of detail; `between` is said on the arrow behind each.
     """
     rows = []
     for number, (title, detail) in enumerate(boxes):

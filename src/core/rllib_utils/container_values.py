@@ -8,11 +8,7 @@ from typing import Any
 
 
 def force_list(elements: Any = None, to_tuple: bool = False) -> Any:
-    """A list of what may be one thing, several or nothing.
-
-    Args:
-        elements: None gives an empty list; lists, tuples and sets their members.
-        to_tuple: Give a tuple instead.
+    """A list, or a tuple, of what may be one thing, several or nothing.
 
     Example:
         >>> force_list(3), force_list((1, 2)), force_list()
@@ -31,11 +27,6 @@ def force_tuple(elements: Any = None) -> Any:
 
 def flatten_dict(nested: Mapping[Any, Any], sep: str = "/", env_steps: int = 0) -> dict[str, Any]:
     """Nested dicts and lists as one dict, keys and positions joined; empty ones vanish.
-
-    Args:
-        nested: Dicts and lists in dicts.
-        sep: Between the keys.
-        env_steps: Taken for Ray's signature.
 
     Example:
         >>> flatten_dict({"a": {"b": 1}, "c": [2, 3]})
@@ -72,10 +63,7 @@ def unflatten_dict(flat: Mapping[str, Any], sep: str = "/") -> dict[str, Any]:
 def add_mixins(base: type, mixins: Sequence[type] | None, reversed: bool = False) -> type:
     """`base` with other classes mixed in, the first one first in line.
 
-    Args:
-        base: A class.
-        mixins: Classes; None for none.
-        reversed: Put them behind `base` instead, the last one first, so that `base` wins.
+    With `reversed` they stand behind `base`, the last one first, so that `base` wins.
     """
     for mixin in (mixins or ())[::-1]:
         bases = (base, mixin) if reversed else (mixin, base)

@@ -22,16 +22,11 @@ def get_dummy_batch_for_space(
     time_major: bool = False,
     one_hot_discrete: bool = False,
 ) -> Nest:
-    """A batch in the form of a space, full of one value.
+    """A batch in the form of a space, full of one value, or of "random" values of the space.
 
-    Args:
-        space: What one item looks like; Dict and Tuple give a nest.
-        batch_size: How many items; 0 for one item without a batch axis.
-        fill_value: What every number is, or "random" for values of the space.
-        time_size: Steps per item, on an axis of their own.
-        time_major: Put that axis before the batch axis.
-        one_hot_discrete: Whether integers of Discrete and MultiDiscrete spaces become one-hot
-            rows.
+    A `batch_size` of 0 gives one item without a batch axis; `time_size` steps lie on an axis of
+    their own, behind the batch axis or before it. Integers of Discrete spaces may become one-hot
+    rows.
 
     Example:
         >>> get_dummy_batch_for_space(spaces.Discrete(3), 2, one_hot_discrete=True).shape

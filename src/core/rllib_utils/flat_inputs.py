@@ -10,7 +10,7 @@ from gymnasium import spaces
 from .. import array_namespace as xp
 from .. import nest
 from ..arrays.one_hot import one_hot_in_space
-from ..spaces.walk import struct_of
+from ..formulas.actions import get_base_struct_from_space
 from ..types import Nest
 
 
@@ -22,12 +22,9 @@ def flatten_inputs_to_1d_tensor(
 ) -> Any:
     """All leaves of a nest beside each other in one float32 array, numpy or torch.
 
-    Args:
-        inputs: A nest of arrays or of tensors with the same leading axes.
-        spaces_struct: The nest's space, or a nest of spaces: integers of Discrete and
-            MultiDiscrete spaces become one-hot rows. Without it all numbers stay themselves.
-        time_axis: Whether there is a time axis behind the batch axis.
-        batch_axis: Whether there is a batch axis.
+    By the nest's space, or a nest of spaces, integers of Discrete and MultiDiscrete spaces become
+    one-hot rows; without it all numbers stay themselves. Leaves have the leading axes that are
+    named.
 
     Example:
         >>> inputs = {"b": np.array([1, 0]), "a": np.array([[0.5], [0.25]])}
@@ -38,7 +35,7 @@ def flatten_inputs_to_1d_tensor(
     """
     leaves = nest.flatten(inputs)
     if isinstance(spaces_struct, spaces.Space):
-        spaces_struct = struct_of(spaces_struct)
+        spaces_struct = get_base_struct_from_space(spaces_struct)
     kinds = [None] * len(leaves) if spaces_struct is None else nest.flatten(spaces_struct)
     axes = int(batch_axis) + int(time_axis)
     rows = []

@@ -14,10 +14,7 @@ from ..types import Nest
 
 
 def try_import_torch(error: bool = False) -> tuple[Any, Any]:
-    """The modules `torch` and `torch.nn`; None for both where torch is not installed.
-
-    Args:
-        error: Raise the ImportError instead.
+    """The modules `torch` and `torch.nn`; None for both, or an `error`, where torch is missing.
 
     Example:
         >>> torch, nn = try_import_torch()
@@ -27,32 +24,21 @@ def try_import_torch(error: bool = False) -> tuple[Any, Any]:
 
 
 def try_import_tf(error: bool = False) -> tuple[Any, Any, int | None]:
-    """TensorFlow as `(tf.compat.v1, tf, 2)`; three times None where it is not installed.
+    """TensorFlow as `(tf.compat.v1, tf, 2)`; three times None, or an `error`, without it.
 
     Nothing here needs it: weights that TensorFlow saved run in torch.
-
-    Args:
-        error: Raise the ImportError instead.
     """
     tf = _module("tensorflow", error)
     return (None, None, None) if tf is None else (tf.compat.v1, tf, 2)
 
 
 def try_import_tfp(error: bool = False) -> Any:
-    """TensorFlow Probability, or None.
-
-    Args:
-        error: Raise the ImportError instead.
-    """
+    """TensorFlow Probability; None, or an `error`, where it is not installed."""
     return _module("tensorflow_probability", error)
 
 
 def try_import_jax(error: bool = False) -> tuple[Any, Any]:
-    """The modules `jax` and `flax`, or None for each that is not installed.
-
-    Args:
-        error: Raise the ImportError instead.
-    """
+    """The modules `jax` and `flax`; None, or an `error`, for each that is not installed."""
     return _module("jax", error), _module("flax", error)
 
 
@@ -84,6 +70,4 @@ _REDUCED = {"d": np.float32, "q": np.int32, "l": np.int32}
 
 
 def _module(name: str, error: bool) -> Any:
-    if not error and find_spec(name) is None:
-        return None
-    return import_module(name)
+    return import_module(name) if error or find_spec(name) is not None else None

@@ -90,12 +90,9 @@ def clip_gradients(
 
 
 def update_target_network(main_net: Any, target_net: Any, tau: float) -> None:
-    """Draw the weights of a target network towards those of the main one: tau of the way.
+    """Draw the weights of a target network towards those of the main one: `tau` of the way.
 
-    Args:
-        main_net: A torch module.
-        target_net: One with the same parameters, by name; those only it has stay.
-        tau: 1.0 copies.
+    Parameters are paired by name; those that only the target has stay.
     """
     with torch_needed("a target network"):
         import torch

@@ -33,14 +33,9 @@ def two_hot(
     upper_bound: float = 20.0,
     device: str | torch.device | None = None,
 ) -> Tensor:
-    """Numbers as rows of weights on the two nearest of evenly spaced points, `(B, num_buckets)`.
+    """Numbers `(B,)` as weights on the two nearest of evenly spaced points, `(B, num_buckets)`.
 
-    Args:
-        value: Numbers, `(B,)`; those beyond the bounds count as the bounds.
-        num_buckets: How many points.
-        lower_bound: The first point.
-        upper_bound: The last point.
-        device: Where the rows go; where `value` is if None.
+    Numbers beyond the bounds count as the bounds, which are the first and the last point.
 
     Example:
         >>> two_hot(torch.tensor([0.25]), 3, -1.0, 1.0)
@@ -58,11 +53,7 @@ def two_hot(
 
 
 def softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> Tensor:
-    """The cross entropy of each row of logits against probabilities of the classes, `(B,)`.
-
-    Args:
-        logits: `(B, classes)`.
-        labels: `(B, classes)`, each row's sum one.
+    """The cross entropy `(B,)` of logits against probabilities of the classes, both `(B, classes)`.
 
     Example:
         >>> softmax_cross_entropy_with_logits(torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]))
@@ -72,12 +63,7 @@ def softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def copy_torch_tensors(x: Nest, device: str | torch.device | None = None) -> Nest:
-    """The nest with copies of its tensors, cut from their graphs; what is no tensor stays.
-
-    Args:
-        x: A nest.
-        device: Where the copies go; where the tensors are if None.
-    """
+    """The nest with copies of its tensors, cut from their graphs; what is no tensor stays."""
 
     def copied(leaf: Any) -> Any:
         return leaf.detach().clone().to(device) if isinstance(leaf, Tensor) else leaf
@@ -86,11 +72,7 @@ def copy_torch_tensors(x: Nest, device: str | torch.device | None = None) -> Nes
 
 
 def set_torch_seed(seed: int | None = None) -> None:
-    """Seed torch, and have it choose algorithms that give the same numbers each time.
-
-    Args:
-        seed: None leaves everything alone.
-    """
+    """Seed torch, and have it choose algorithms that give the same numbers; not by None."""
     if seed is None:
         return
     torch.manual_seed(seed)

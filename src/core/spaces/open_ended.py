@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -26,15 +25,11 @@ def open_ended(space: Any) -> Any:
         if (low == space.low).all() and (high == space.high).all():
             return space
         return spaces.Box(low.astype(space.dtype), high.astype(space.dtype), dtype=space.dtype)
-    if type(space) is spaces.Dict:
-        parts = [open_ended(part) for part in space.spaces.values()]
-        is_same = _are(parts, space.spaces.values())
-        return space if is_same else spaces.Dict([*zip(space.spaces, parts, strict=True)])
-    if type(space) is spaces.Tuple:
-        members = [open_ended(part) for part in space.spaces]
-        return space if _are(members, space.spaces) else spaces.Tuple(members)
-    return space
-
-
-def _are(these: Iterable[Any], those: Iterable[Any]) -> bool:
-    return all(one is other for one, other in zip(these, those, strict=True))
+    if type(space) not in (spaces.Dict, spaces.Tuple):
+        return space
+    is_dict = isinstance(space, spaces.Dict)
+    before = [*space.spaces.values()] if is_dict else space.spaces
+    parts = [open_ended(part) for part in before]
+    if all(one is other for one, other in zip(parts, before, strict=True)):
+        return space
+    return spaces.Dict([*zip(space.spaces, parts, strict=True)]) if is_dict else spaces.Tuple(parts)

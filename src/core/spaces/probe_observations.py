@@ -36,20 +36,16 @@ def sampled_courses(
 
 
 def _reachable(value: Nest) -> Nest:
-    return nest.map_structure(_drawn_in, value)
+    def drawn_in(leaf: Any) -> Any:
+        if not isinstance(leaf, np.ndarray) or leaf.dtype.kind != "f":
+            return leaf
+        return np.where(np.abs(leaf) > _FAR, np.sign(leaf) * _NEAR, leaf).astype(leaf.dtype)
 
-
-def _drawn_in(leaf: Any) -> Any:
-    if not isinstance(leaf, np.ndarray) or leaf.dtype.kind != "f":
-        return leaf
-    return np.where(np.abs(leaf) > _FAR, np.sign(leaf) * _NEAR, leaf).astype(leaf.dtype)
+    return nest.map_structure(drawn_in, value)
 
 
 def recorded_courses(observations: Sequence[Any]) -> list[Course]:
-    """Episodes as somebody recorded them: a list of episodes, or one episode.
-
-    A list of lists is a list of episodes; anything else is one episode.
-    """
+    """Episodes as somebody recorded them: a list of lists, or else one episode."""
     if len(observations) and isinstance(observations[0], list):
         return [list(course) for course in observations]
     return [list(observations)]

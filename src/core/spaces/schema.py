@@ -140,12 +140,8 @@ def _box(fields: Fields) -> AnySpace:
     dtype, shape = fields.dtype("biuf"), fields.shape()
     low, high = fields.array("low", dtype), fields.array("high", dtype)
     bounded = [fields.flags(side) for side in ("bounded_below", "bounded_above")]
-    for name, part in (
-        ("low", low),
-        ("high", high),
-        ("bounded", bounded[0]),
-        ("bounded", bounded[1]),
-    ):
+    parts = (("low", low), ("high", high), *(("bounded", side) for side in bounded))
+    for name, part in parts:
         if part is not None:
             _same_shape(name, part, shape)
     fields.budget.spend(2 * low.size * (dtype.itemsize + 1), "a Box")

@@ -48,7 +48,7 @@ def sample(
     return _value(space, _Random(np.random.default_rng(seed)), Budget.of_bytes(max_bytes))
 
 
-def corners(space: AnySpace, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[tuple[str, Nest]]:
+def corners(space: AnySpace) -> Iterator[tuple[str, Nest]]:
     """Values at the corners of `space` by name, all finite: what random values rarely reach.
 
     `zeros` (or what is nearest to them), `low` and `high` with infinite bounds drawn in to
@@ -60,7 +60,7 @@ def corners(space: AnySpace, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Iterator[
         [('zeros', [0.0, 0.0]), ('low', [-1.0, -1.0]), ('high', [1.0, 1.0])]
     """
     for name in _CORNERS[:3] if _is_finite(space) else _CORNERS:
-        yield name, _value(space, _Corner(name), Budget.of_bytes(max_bytes))
+        yield name, _value(space, _Corner(name), Budget.of_bytes(DEFAULT_MAX_BYTES))
 
 
 def _is_finite(space: Any) -> bool:

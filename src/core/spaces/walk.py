@@ -56,12 +56,12 @@ def children_of(space: AnySpace, *, sort_keys: bool = False) -> list[tuple[str |
 
     `sort_keys` orders a Dict by its keys, as RLlib orders leaves.
     """
-    kind = kind_of(space)
-    if kind == "Tuple":
-        return list(enumerate(_children(space)))
-    if kind not in ("Dict", "FlexDict"):
+    if not _is_open(space):
         return []
-    pairs = list(_children(space).items())
+    spaces: Any = vars(space)["spaces"]
+    if not isinstance(spaces, Mapping):
+        return list(enumerate(spaces))
+    pairs = list(spaces.items())
     if sort_keys:
         try:
             pairs.sort(key=lambda pair: pair[0])
@@ -123,11 +123,6 @@ def same_space(one: AnySpace, other: AnySpace) -> bool:
     return all(mine.dtype == theirs.dtype for (_, mine), (_, theirs) in pairs)
 
 
-def struct_of(space: AnySpace) -> Nest:
-    """The leaf spaces themselves, in plain dicts and tuples instead of Dict and Tuple spaces."""
-    return map_leaves(lambda leaf: leaf, space)
-
-
 def flat_dim(space: AnySpace) -> int:
     """Length of the vector a value becomes when flattened, Discrete parts as one-hot.
 
@@ -166,10 +161,6 @@ def zeros_like(
         return np.zeros(full, dtype)
 
     return map_leaves(zeros, space)
-
-
-def _children(space: Any) -> Any:
-    return space.spaces
 
 
 def _walk(
@@ -230,7 +221,7 @@ def form_mismatch(space: AnySpace, value: Nest) -> tuple[str, str] | None:
         return None if len(value) == count else (f"a tuple of {count}", f"{len(value)} items")
     if not isinstance(value, Mapping):
         return "a dict", f"a {type(value).__name__}"
-    children = _children(space)
+    children = [key for key, _ in children_of(space)]
     missing = [key for key in children if key not in value]
     if missing:
         return f"keys {_some(children)}", f"no {_some(missing)}"

@@ -73,9 +73,8 @@ def unknown(
     `what` is how the message begins.
     """
     names = list(missing)
-    listed = ", ".join(
-        f"{name[:_LONGEST]!r} ({missing[name].kind})" for name in names[:_MOST_SHOWN]
-    )
+    shown = [f"{name[:_LONGEST]!r} ({missing[name].kind})" for name in names[:_MOST_SHOWN]]
+    listed = ", ".join(shown)
     more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
     registers = dict.fromkeys(slot.register for slot in missing.values() if slot.register)
     them = "it" if len(names) == 1 else "them"
@@ -111,12 +110,8 @@ def together(*steps: Callable[[], Any]) -> list[Any]:
         except UnknownClassError as error:
             failed.append(error)
     if failed:
-        slots = {
-            name: Slot(kind)
-            for error in failed
-            for name, kind in error.facts["kinds"].items()
-            if name
-        }
+        kinds = {name: kind for error in failed for name, kind in error.facts["kinds"].items()}
+        slots = {name: Slot(kind) for name, kind in kinds.items() if name}
         if len(failed) == 1 or not slots:
             raise failed[0]
         others = {**failed[-1].facts, **failed[0].facts}

@@ -10,14 +10,6 @@ from typing import Any
 from ..importing.torch_needed import torch_needed
 
 
-def _nothing(name: str) -> Any:
-    return None
-
-
-def _anything(thing: Any) -> bool:
-    return True
-
-
 @dataclass(frozen=True)
 class Slot:
     """What may stand in one kind of place.
@@ -28,8 +20,8 @@ class Slot:
     """
 
     kind: str
-    table: Callable[[str], Any] = _nothing
-    fits: Callable[[Any], bool] = _anything
+    table: Callable[[str], Any] = lambda name: None
+    fits: Callable[[Any], bool] = lambda thing: True
     register: str = ""
 
 

@@ -59,11 +59,11 @@ class Trust:
                 found=repr(thing),
                 hint='give it by the name that the file has for it: trust={"module.name": ...}.',
             )
-        short = self._short.setdefault(_last(name), [])
-        path = f"{module}.{name}"
+        path, last = f"{module}.{name}", name.rpartition(".")[2]
         before = self._alone.get(path)
         self._alone[path] = thing
-        self._short[_last(name)] = [*(each for each in short if each is not before), thing]
+        others = [other for other in self._short.get(last, ()) if other is not before]
+        self._short[last] = [*others, thing]
 
     def find(self, name: str) -> Any:
         """What a name of a file stands for; None if nobody gave it a meaning."""
@@ -139,7 +139,3 @@ def trust(thing: T) -> T:
     """
     PROCESS.add(thing)
     return thing
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
