@@ -55,7 +55,7 @@ ALGORITHMS: Final[Mapping[str, Algorithm]] = {
 }
 
 SPELLINGS: Final[Mapping[str, str]] = {
-    spelling: name for name, own in ALGORITHMS.items() for spelling in own.spellings.split()
+    spelling: name for name, row in ALGORITHMS.items() for spelling in row.spellings.split()
 }
 """What a name is without its marks, suffixes and capitals -> the algorithm it stands for."""
 
@@ -84,5 +84,5 @@ def family_of(algorithm: str) -> str:
 
 
 def acts_by_values(algorithm: str) -> bool:
-    """Whether policies of an algorithm take the action of the highest Q value."""
+    """True if policies of an algorithm take the action of the highest Q value."""
     return family_of(algorithm) in ("dqn", "simple_q")

@@ -18,7 +18,7 @@ from .types import Array
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether `value` is a torch tensor.
+    """True if `value` is a torch tensor.
 
     Example:
         >>> is_tensor(np.zeros(2))

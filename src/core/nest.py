@@ -72,7 +72,7 @@ register_mapping(MappingProxyType)
 
 
 def is_leaf(nest: Nest) -> bool:
-    """Whether `nest` is one leaf: an array, a number, a string, None or any other object."""
+    """True if `nest` is one leaf: an array, a number, a string, None or any other object."""
     if type(nest) in _LEAF_TYPES or isinstance(nest, (np.ndarray, np.generic)):
         return True
     if type(nest) in _CONTAINER_TYPES:

@@ -179,10 +179,10 @@ def _ffmpeg() -> str:
         from imageio_ffmpeg import get_ffmpeg_exe
 
         return str(get_ffmpeg_exe())
-    found = shutil.which("ffmpeg")
-    if found is None:
+    program = shutil.which("ffmpeg")
+    if program is None:
         raise MissingExtraError(
             "an MP4 needs ffmpeg, which is not installed",
             hint='pip install "rlconnect[video]", or write a .gif.',
         )
-    return found
+    return program

@@ -44,7 +44,7 @@ class KeepBeside(Step):
 
     @property
     def is_portable(self) -> bool:  # type: ignore[override]
-        """Whether all steps inside are."""
+        """True if all steps inside are."""
         return all(each.is_portable for each in self.inner)
 
     def bind(self, space: spaces.Space[Any]) -> Bound:

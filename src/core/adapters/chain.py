@@ -62,7 +62,7 @@ class AdapterChain:
 
     @property
     def is_portable(self) -> bool:
-        """Whether its data says all there is: no Python function takes part."""
+        """True if its data says all there is: no Python function takes part."""
         return all(step.is_portable for step in (*self.obs, *self.action))
 
     def __bool__(self) -> bool:

@@ -70,10 +70,10 @@ def _wired(ends: _Ends, call: Any, root: str) -> str:
     (begins, space), (arrives, out_space) = ends
     try:
         with np.errstate(all="ignore"):  # made-up numbers may be of any size
-            found = wiring_of(space, out_space, call, root)
+            wiring = wiring_of(space, out_space, call, root)
     except Exception:  # a made-up value need not suit a step of the user's
         return ""
-    return "" if found is None else found.drawn((begins, arrives))
+    return "" if wiring is None else wiring.drawn((begins, arrives))
 
 
 def _observed(bound: BoundChain, value: Nest) -> list[Nest]:
@@ -82,6 +82,6 @@ def _observed(bound: BoundChain, value: Nest) -> list[Nest]:
         return [bound.observe(value)]
     rows = len(nest.a_leaf(value))
     first = np.ones(rows, bool)
-    seen, memory = bound.observe_next(value, bound.start(rows), first)
+    observed, memory = bound.observe_next(value, bound.start(rows), first)
     same = nest.map_structure(lambda leaf: np.repeat(leaf[:1], rows, 0), value)
-    return [seen, bound.observe_next(same, memory, ~first)[0]]
+    return [observed, bound.observe_next(same, memory, ~first)[0]]

@@ -220,7 +220,7 @@ class At(Step):
 
     @property
     def is_portable(self) -> bool:  # type: ignore[override]
-        """Whether the step inside is."""
+        """True if the step inside is."""
         return self.inner.is_portable
 
     def bind(self, space: spaces.Space[Any]) -> Bound:

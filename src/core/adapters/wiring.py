@@ -71,26 +71,26 @@ def wiring_of(
         np.stack([np.asarray(nest.flatten(each)[place]) for each in values])
         for place in range(len(nest.flatten(values[0])))
     ]
-    given = [np.repeat(leaf[:_TRIES, None], 1 + len(parts), 1) for leaf in leaves]
+    probes = [np.repeat(leaf[:_TRIES, None], 1 + len(parts), 1) for leaf in leaves]
     for row, part in enumerate(parts, 1):
-        flat = given[part.leaf].reshape(_TRIES, 1 + len(parts), -1)
+        flat = probes[part.leaf].reshape(_TRIES, 1 + len(parts), -1)
         flat[:, row, part.at] = leaves[part.leaf][_TRIES:].reshape(_TRIES, -1)[:, part.at]
-    rows = [leaf.reshape(-1, *leaf.shape[2:]) for leaf in given]
+    rows = [leaf.reshape(-1, *leaf.shape[2:]) for leaf in probes]
     results = call(nest.unflatten_as(values[0], rows))
     after = _parts(nest.taken(results[0], 0), root)
     if after is None:
         return None
     wires, notes = [], {}
     for place, part in enumerate(after):
-        seen = [_column(result, part, len(parts)) for result in results]
+        columns = [_column(result, part, len(parts)) for result in results]
         reached = [
             row
             for row in range(1, len(parts) + 1)
-            if not all(np.array_equal(s[:, row], s[:, 0], equal_nan=True) for s in seen)
+            if not all(np.array_equal(s[:, row], s[:, 0], equal_nan=True) for s in columns)
         ]
-        wires += [(row - 1, place, _is_same(seen[0], given, parts[row - 1])) for row in reached]
+        wires += [(row - 1, place, _is_same(columns[0], probes, parts[row - 1])) for row in reached]
         if not reached:
-            notes[place] = _standing(seen[0])
+            notes[place] = _standing(columns[0])
     names = tuple(part.name for part in parts), tuple(part.name for part in after)
     return Wiring(*names, tuple(wires), notes)
 
@@ -132,14 +132,14 @@ def _column(result: Nest, part: _Part, count: int) -> Array:
     return leaf.reshape(_TRIES, 1 + count, -1)[:, :, part.at]
 
 
-def _is_same(seen: Array, given: list[Array], part: _Part) -> bool:
-    before = given[part.leaf].reshape(*seen.shape[:2], -1)[:, :, part.at]
-    return before.shape == seen.shape and np.allclose(before, seen, rtol=1e-6, equal_nan=True)
+def _is_same(column: Array, probes: list[Array], part: _Part) -> bool:
+    before = probes[part.leaf].reshape(*column.shape[:2], -1)[:, :, part.at]
+    return before.shape == column.shape and np.allclose(before, column, rtol=1e-6, equal_nan=True)
 
 
-def _standing(seen: Array) -> str:
-    if seen.shape[-1] == 1 and np.all(seen == seen[0, 0]):
-        return f"= {float(seen[0, 0, 0]):.4g}"
+def _standing(column: Array) -> str:
+    if column.shape[-1] == 1 and np.all(column == column[0, 0]):
+        return f"= {float(column[0, 0, 0]):.4g}"
     return "filled"
 
 

@@ -79,7 +79,7 @@ class StageComparison:
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing differs by more than the tolerance."""
+        """True if nothing differs by more than the tolerance."""
         return self.beyond == 0 and not self.note
 
 

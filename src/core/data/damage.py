@@ -124,7 +124,7 @@ def _plain(text: str, most: int) -> str:
 
 
 def is_of_user(error: BaseException, trace: TracebackType | None) -> bool:
-    """Whether an error came up in code that is neither ours nor of what we stand on.
+    """True if an error came up in code that is neither ours nor of what we stand on.
 
     `trace` is its way from the place that asks.
     """

@@ -128,11 +128,11 @@ def _field(check: Check, value: Any, path: Path, name: str) -> Any:
         raise _wrong(name, path, str(error), value) from None
 
 
-def _wrong(name: str, path: Path, expected: str, found: Any) -> Exception:
+def _wrong(name: str, path: Path, expected: str, value: Any) -> Exception:
     """The error for a field that no generator has so."""
-    shown = getattr(found, "shape", found)
-    shown = shown if isinstance(shown, (str, int, float, tuple, np.generic)) else type(found)
-    return damaged(name, path, f"expected {expected}, found {str(shown)[:60]}")
+    shown = getattr(value, "shape", value)
+    shown = shown if isinstance(shown, (str, int, float, tuple, np.generic)) else type(value)
+    return damaged(name, path, f"expected {expected}, value {str(shown)[:60]}")
 
 
 def _word(*words: str) -> Check:

@@ -17,7 +17,7 @@ class RecordedData(Protocol):
 
     @property
     def has_rows(self) -> bool:
-        """Whether its files have a row for each step."""
+        """True if its files have a row for each step."""
 
     def steps(self, size: int) -> Iterator[dict[str, Any]]:
         """Steps as columns, up to so many at a time."""

@@ -35,7 +35,7 @@ def get_base_struct_from_space(space: Nest) -> Nest:
 
 
 def is_composite_space(space: Any) -> bool:
-    """Whether a space holds others as its parts: a Dict or a Tuple.
+    """True if a space holds others as its parts: a Dict or a Tuple.
 
     Example:
         >>> is_composite_space(spaces.Tuple([spaces.Discrete(2)]))

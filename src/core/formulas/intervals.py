@@ -30,7 +30,7 @@ class Interval:
     high: float
 
     def holds(self, value: float) -> bool:
-        """Whether a value lies in it."""
+        """True if a value lies in it."""
         return self.low <= value <= self.high
 
 

@@ -100,7 +100,7 @@ class PreprocessPlan:
 
     @cached_property
     def holds_lists(self) -> bool:
-        """Whether parts are lists, which would not be told from parts of a nest."""
+        """True if parts are lists, which would not be told from parts of a nest."""
         return any(isinstance(encoder, RepeatedEncoder) for encoder in self._encoders)
 
     @property
@@ -110,7 +110,7 @@ class PreprocessPlan:
 
     @property
     def is_identity(self) -> bool:
-        """Whether observations come out as they went in."""
+        """True if observations come out as they went in."""
         return self.kind == "none"
 
     def transform(self, observation: Nest) -> Any:
@@ -262,7 +262,7 @@ def kind_of(space: spaces.Space[Any], *, include_multi_binary: bool = False) -> 
 
 
 def is_repeated(space: spaces.Space[Any]) -> bool:
-    """Whether a space is a list of so many items of a child space, by what it carries."""
+    """True if a space is a list of so many items of a child space, by what it carries."""
     return hasattr(space, "child_space") and hasattr(space, "max_len")
 
 

@@ -12,7 +12,7 @@ from ..errors import MissingExtraError
 
 @cache
 def has_torch() -> bool:
-    """Whether torch is installed; it is not imported to find out."""
+    """True if torch is installed; it is not imported to find out."""
     return find_spec("torch") is not None
 
 

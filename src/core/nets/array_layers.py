@@ -143,14 +143,14 @@ def _layer_norm(step: Step, weights: Weights) -> Compute:
 def _dueling(step: Step, weights: Weights) -> Compute:
     if step.settings["atoms"] > 1:
         return partial(FORMULAS["dueling"], step, weights)
-    return lambda seen: dueling_arrays(seen[0], seen[1])
+    return lambda inputs: dueling_arrays(inputs[0], inputs[1])
 
 
 def _expected(step: Step, weights: Weights) -> Compute:
     low, high = step.layer.value
     atoms = support(step.settings["atoms"], low, high)  # once, not in each pass
     shape = (-1, *step.shape, len(atoms))
-    return lambda seen: expected_return(joined(seen).reshape(shape), atoms)
+    return lambda inputs: expected_return(joined(inputs).reshape(shape), atoms)
 
 
 def _squash(step: Step, weights: Weights) -> Compute:
@@ -253,11 +253,9 @@ RECURRENT: Final[Mapping[str, Callable[[Step, Weights], Recur]]] = {"gru": _gru,
 
 def layer_of(step: Step, weights: Weights) -> Compute:
     """What computes a layer that is not recurrent."""
-    builder = _LAYERS.get(step.layer.kind)
+    kind = step.layer.kind
     return (
-        partial(FORMULAS[step.layer.kind], step, weights)
-        if builder is None
-        else builder(step, weights)
+        _LAYERS[kind](step, weights) if kind in _LAYERS else partial(FORMULAS[kind], step, weights)
     )
 
 

@@ -150,13 +150,8 @@ class ArrayNetwork:
         first, *behind = self._runs
         read_later = {name for run in behind for name in run.reads} & set(self.bound.inputs)
         shape = self.bound.inputs.get("obs", ())
-        if (
-            not first.layers
-            or first.reads != ("obs",)
-            or read_later
-            or self._states
-            or len(shape) != 1
-        ):
+        is_dense = bool(first.layers) and first.reads == ("obs",) and not self._states
+        if not is_dense or read_later or len(shape) != 1:
             return None
         stack, parts = Stack(first.layers), _parts(first.gives)
         acting, value, computes = self._acting, self._value, [run.ready() for run in behind]
@@ -239,16 +234,8 @@ def _runs(bound: BoundNetwork, weights: Mapping[str, Any]) -> list[_Run]:
             constant = arrays["weight"] if step.layer.kind == "parameter" else None
             is_plain = step.layer.activation == "linear"
             kind = step.layer.kind if is_plain or step.layer.kind in RECURRENT else ""
-            runs.append(
-                _Run(
-                    step.inputs,
-                    gives,
-                    _computed(step, arrays, len(bound.states)),
-                    (),
-                    kind,
-                    constant,
-                )
-            )
+            compute = _computed(step, arrays, len(bound.states))
+            runs.append(_Run(step.inputs, gives, compute, (), kind, constant))
     return runs
 
 

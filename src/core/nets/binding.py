@@ -63,7 +63,7 @@ class BoundNetwork:
 
     @property
     def has_images(self) -> bool:
-        """Whether it has convolutions, which torch computes faster."""
+        """True if it has convolutions, which torch computes faster."""
         return any(step.layer.kind == "convolution" for step in self.steps)
 
     def described(self) -> Network:

@@ -156,7 +156,7 @@ class Search:
             yield [unit], [layer], [End(unit.prefix, shape)], 0.0
 
     def _is_leaf(self, end: End) -> bool:
-        """Whether no other input is a part of this one."""
+        """True if no other input is a part of this one."""
         return not any(other.name.startswith(f"{end.name}.") for other in self.inputs)
 
     def _wanted(self, run: Sequence[Unit], units: Sequence[Unit]) -> Iterator[int]:

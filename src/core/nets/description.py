@@ -117,7 +117,7 @@ def network_of(data: Any) -> Network:
 
 
 def is_input(name: str) -> bool:
-    """Whether a name is one of what a network sees, not of a layer."""
+    """True if a name is one of what a network sees, not of a layer."""
     return name in INPUTS or name.startswith("obs.")
 
 
@@ -138,14 +138,9 @@ def _layer(index: int, data: Any, before: Sequence[Layer]) -> Layer:
     else:
         kinds = [key for key in kinds if key != "activation"]
         if len(kinds) != 1:
-            allowed = [
-                *KINDS,
-                *_BESIDE,
-                *(name for kind in KINDS.values() for name in kind.settings),
-            ]
-            near = [
-                each for key in data if key not in allowed for each in near_names(str(key), KINDS)
-            ]
+            allowed = {*KINDS, *_BESIDE}.union(*(kind.settings for kind in KINDS.values()))
+            strange = [str(key) for key in data if key not in allowed]
+            near = [name for key in strange for name in near_names(key, KINDS)]
             raise ConfigError(
                 f"{where} must be of one kind",
                 expected=f"one of {', '.join(KINDS)}",
@@ -164,15 +159,9 @@ def _layer(index: int, data: Any, before: Sequence[Layer]) -> Layer:
         if name in data
     }
     name = _name(where, kind, index, value, data, before)
-    layer = Layer(
-        kind,
-        value,
-        name,
-        _inputs(where, kind, data, before),
-        activation,
-        settings,
-        _weights(where, rules.parts, data.get("weights")),
-    )
+    inputs = _inputs(where, kind, data, before)
+    weights = _weights(where, rules.parts, data.get("weights"))
+    layer = Layer(kind, value, name, inputs, activation, settings, weights)
     earlier = {each.name for each in before}
     for source in sources(layer):
         if source not in earlier and not is_input(source):

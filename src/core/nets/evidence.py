@@ -241,7 +241,7 @@ def _hidden(network: Network) -> list[str]:
 
 
 def _is_joined_output(network: Network, layer: Layer) -> bool:
-    """Whether only a join of outputs, or a mask, reads a layer."""
+    """True if only a join of outputs, or a mask, reads a layer."""
     readers = [each for each in network.layers if layer.name in each.inputs]
     return all(
         each.kind == "mask" or (each.kind == "flatten" and len(each.inputs) > 1) for each in readers

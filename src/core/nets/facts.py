@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
+from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
 
 from ..algorithms import acts_by_values
+from ..formulas.actions import flatten_space
 from .observed import Part, encoded_shape, observed_parts
 
 Shape = tuple[int, ...]
@@ -80,9 +82,8 @@ def _repeated(weights: Mapping[str, Any]) -> dict[str, str]:
     copies: dict[str, str] = {}
     for name, array in weights.items():
         numbers = np.asarray(array)
-        if numbers.ndim < 2 or numbers.size < 2 or numbers.size > _MOST_COMPARED:
-            continue
-        if (numbers == numbers.flat[0]).all():
+        is_matrix = numbers.ndim > 1 and 1 < numbers.size <= _MOST_COMPARED
+        if not is_matrix or (numbers == numbers.flat[0]).all():
             continue
         first = firsts.setdefault((numbers.shape, numbers.tobytes()), name)
         if first != name:
@@ -94,16 +95,12 @@ def _repeated(weights: Mapping[str, Any]) -> dict[str, str]:
 def _beside(name: str, first: str, weights: Mapping[str, Any]) -> dict[str, str]:
     """The other weights of a repeated layer."""
     stem, other = name.rpartition(".")[0], first.rpartition(".")[0]
-    pairs = {
-        copy_name: other + copy_name[len(stem) :]
-        for copy_name in weights
-        if copy_name.startswith(f"{stem}.")
-    }
+    copies = [copy_name for copy_name in weights if copy_name.startswith(f"{stem}.")]
+    pairs = {copy_name: other + copy_name.removeprefix(stem) for copy_name in copies}
     return {
         copy_name: first_name
         for copy_name, first_name in pairs.items()
-        if first_name in weights
-        and copy_name != first_name
+        if first_name in weights.keys() - {copy_name}
         and np.array_equal(weights[copy_name], weights[first_name])
     }
 
@@ -122,21 +119,16 @@ def _seen_shape(settings: Mapping[str, Any]) -> Any:
 
 def _action_sizes(space: Space[Any]) -> tuple[int, int]:
     """Numbers of an encoded action, and inputs of its default distribution."""
-    if isinstance(space, Discrete):
-        return int(space.n), int(space.n)
-    if isinstance(space, MultiDiscrete):
-        total = int(np.sum(space.nvec))
-        return total, total
-    if isinstance(space, (Dict, Tuple)):
-        parts = space.spaces.values() if isinstance(space, Dict) else space.spaces
-        sizes = [_action_sizes(part) for part in parts]
-        return sum(size[0] for size in sizes), sum(size[1] for size in sizes)
-    size = int(np.prod(space.shape or ()))
-    return size, 2 * size
+    width = wide = 0
+    for leaf in flatten_space(space):
+        size = math.prod(encoded_shape(leaf))
+        width += size
+        wide += size if isinstance(leaf, (Discrete, MultiDiscrete)) else 2 * size
+    return width, wide
 
 
 def _has_bytes(space: Space[Any] | None) -> bool:
-    if isinstance(space, (Dict, Tuple)):
-        parts = space.spaces.values() if isinstance(space, Dict) else space.spaces
-        return any(_has_bytes(part) for part in parts)
-    return isinstance(space, Box) and space.dtype == np.uint8 and len(space.shape) == 3
+    leaves = [] if space is None else flatten_space(space)
+    return any(
+        isinstance(leaf, Box) and leaf.dtype == np.uint8 and len(leaf.shape) == 3 for leaf in leaves
+    )

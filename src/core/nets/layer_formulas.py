@@ -74,21 +74,21 @@ def _expected(step: Step, weights: Weights, inputs: list[Any]) -> Any:
 
 
 FORMULAS: Final[Mapping[str, Formula]] = {
-    "add": lambda step, weights, seen: reduce(operator.add, seen),
+    "add": lambda step, weights, inputs: reduce(operator.add, inputs),
     "batch_norm": _batch_norm,
-    "clip": lambda step, weights, seen: xp.clip(joined(seen), *step.layer.value),
-    "divide": lambda step, weights, seen: joined(seen) / step.layer.value,
+    "clip": lambda step, weights, inputs: xp.clip(joined(inputs), *step.layer.value),
+    "divide": lambda step, weights, inputs: joined(inputs) / step.layer.value,
     "dueling": _dueling,
     "embedding": _embedding,
     "expected": _expected,
-    "flatten": lambda step, weights, seen: xp.concatenate(
-        [x.reshape(x.shape[0], -1) for x in seen], -1
+    "flatten": lambda step, weights, inputs: xp.concatenate(
+        [x.reshape(x.shape[0], -1) for x in inputs], -1
     ),
     "mask": _mask,
-    "multiply": lambda step, weights, seen: reduce(operator.mul, seen),
-    "parameter": lambda step, weights, seen: weights["weight"].reshape(step.shape),
+    "multiply": lambda step, weights, inputs: reduce(operator.mul, inputs),
+    "parameter": lambda step, weights, inputs: weights["weight"].reshape(step.shape),
     "permute": _permute,
-    "reshape": lambda step, weights, seen: joined(seen).reshape(-1, *step.shape),
-    "slice": lambda step, weights, seen: joined(seen)[..., slice(*step.layer.value)],
-    "subtract": lambda step, weights, seen: joined(seen) - step.layer.value,
+    "reshape": lambda step, weights, inputs: joined(inputs).reshape(-1, *step.shape),
+    "slice": lambda step, weights, inputs: joined(inputs)[..., slice(*step.layer.value)],
+    "subtract": lambda step, weights, inputs: joined(inputs) - step.layer.value,
 }

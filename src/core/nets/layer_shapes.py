@@ -236,7 +236,7 @@ def _embedding(all_shapes: Known, layer: Layer, inputs: Sequence[Shape]) -> Boun
     return (*shape, width), names, {"is_one_hot": False, "rows": rows}
 
 
-def _parameter(all_shapes: Known, layer: Layer, seen: Sequence[Shape]) -> Bound:
+def _parameter(all_shapes: Known, layer: Layer, inputs: Sequence[Shape]) -> Bound:
     if layer.value not in all_shapes:
         raise WeightsError(
             f"layer {layer.name!r} of the network has no such weight",
@@ -277,8 +277,8 @@ def _slice(layer: Layer, inputs: Sequence[Shape]) -> Bound:
     return (*shape[:-1], stop - start), {}, {}
 
 
-def _mask(layer: Layer, seen: Sequence[Shape]) -> Bound:
-    *inputs, mask = seen
+def _mask(layer: Layer, all_inputs: Sequence[Shape]) -> Bound:
+    *inputs, mask = all_inputs
     shape = _joined(layer, inputs)
     if shape != mask:
         misfit(layer, f"a mask of shape {shape}", f"{layer.value} {mask}")

@@ -30,7 +30,7 @@ MAX_NUMPY_ROWS: Final = 1024
 
 
 def numpy_serves(rows: int) -> bool:
-    """Whether numpy computes so many rows: as measured, or for want of torch."""
+    """True if numpy computes so many rows: as measured, or for want of torch."""
     return rows <= MAX_NUMPY_ROWS or not has_torch()
 
 

@@ -273,7 +273,7 @@ def _with_activations(
 
 
 def _is_output(layer: Mapping[str, Any], unit: Unit, layers: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether only what flattens the outputs reads a layer."""
+    """True if only what flattens the outputs reads a layer."""
     name = layer.get("name", unit.prefix)
     readers = [each for each in layers if name in _names_in(each)]
     return bool(readers) and all(each.get("name") in _OUTPUTS for each in readers)
@@ -285,12 +285,12 @@ def _names_in(layer: Mapping[str, Any]) -> list[str]:
 
 
 def _is_slim(unit: Unit) -> bool:
-    """Whether a unit is RLlib's own layer, which holds its activation."""
+    """True if a unit is RLlib's own layer, which holds its activation."""
     return any("._model." in name for name in unit.names)
 
 
 def _is_followed_at_once(unit: Unit, lists: Mapping[str, list[int]]) -> bool:
-    """Whether the next layer of its list stands right behind it, where others leave a gap."""
+    """True if the next layer of its list stands right behind it, where others leave a gap."""
     head, place = unit.place
     places = sorted(lists.get(head, []))
     gaps = [after - before for before, after in pairwise(places)]

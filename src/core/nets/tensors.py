@@ -124,25 +124,16 @@ def _activation(step: Step, weights: Weights, inputs: list[Tensor]) -> Tensor:
 
 
 def _dense(step: Step, weights: Weights, inputs: list[Tensor]) -> Tensor:
-    weight = weights["weight"]
-    return functional.linear(
-        joined(inputs), weight.T if step.settings["is_turned"] else weight, weights.get("bias")
-    )
+    weight = weights["weight"].T if step.settings["is_turned"] else weights["weight"]
+    return functional.linear(joined(inputs), weight, weights.get("bias"))
 
 
-_CONVOLUTIONS: Final[Mapping[int, Callable[..., Tensor]]] = {
-    1: functional.conv1d,
-    2: functional.conv2d,
-    3: functional.conv3d,
+_CONVOLUTIONS: Final = (functional.conv1d, functional.conv2d, functional.conv3d)
+_POOLS: Final[Mapping[str, Sequence[Callable[..., Tensor]]]] = {
+    "max": (functional.max_pool1d, functional.max_pool2d, functional.max_pool3d),
+    "mean": (functional.avg_pool1d, functional.avg_pool2d, functional.avg_pool3d),
 }
-_POOLS: Final[Mapping[tuple[str, int], Callable[..., Tensor]]] = {
-    ("max", 1): functional.max_pool1d,
-    ("max", 2): functional.max_pool2d,
-    ("max", 3): functional.max_pool3d,
-    ("mean", 1): functional.avg_pool1d,
-    ("mean", 2): functional.avg_pool2d,
-    ("mean", 3): functional.avg_pool3d,
-}
+"""By how many axes an image has."""
 
 
 def _convolution(step: Step, weights: Weights, inputs: list[Tensor]) -> Tensor:
@@ -150,7 +141,8 @@ def _convolution(step: Step, weights: Weights, inputs: list[Tensor]) -> Tensor:
     if settings["is_keras"]:
         weight = weight.movedim((-1, -2), (0, 1))
     image = _first(joined(inputs), settings["is_last"])
-    outputs = _CONVOLUTIONS[len(settings["stride"])](
+    convolve: Callable[..., Tensor] = _CONVOLUTIONS[len(settings["stride"]) - 1]
+    outputs = convolve(
         _padded(image, settings["padding"], 0.0),
         weight,
         weights.get("bias"),
@@ -167,8 +159,7 @@ def _pool(step: Step, weights: Weights, inputs: list[Tensor]) -> Tensor:
     image = _first(joined(inputs), settings["is_last"])
     lowest = torch.finfo(torch.float32).min
     padded = _padded(image, settings["padding"], lowest if kind == "max" else 0.0)
-    pool = _POOLS[kind, len(settings["sides"])]
-    pooled = pool(padded, settings["sides"], settings["stride"])
+    pooled = _POOLS[kind][len(settings["sides"]) - 1](padded, settings["sides"], settings["stride"])
     return pooled.movedim(1, -1) if settings["is_last"] else pooled
 
 
@@ -184,11 +175,9 @@ def _padded(image: Tensor, padding: Sequence[tuple[int, int]], filler: float) ->
 
 
 def _layer_norm(step: Step, weights: Weights, inputs: list[Tensor]) -> Tensor:
-    weight = weights["weight"]
-    shape = list(weight.shape)
-    return functional.layer_norm(
-        joined(inputs), shape, weight, weights.get("bias"), step.settings["epsilon"]
-    )
+    weight, bias = weights["weight"], weights.get("bias")
+    epsilon = step.settings["epsilon"]
+    return functional.layer_norm(joined(inputs), list(weight.shape), weight, bias, epsilon)
 
 
 def _squash(step: Step, weights: Weights, inputs: list[Tensor]) -> Tensor:

@@ -47,11 +47,11 @@ def bars(
     ):
         tall = _TALL * high[place] / most
         middle, above = (place + 0.5) * wide, _TALL + top - tall
-        told = f"{count:,}" if count and (len(counts) < 10 or high[place] == most) else ""
+        count_text = f"{count:,}" if count and (len(counts) < 10 or high[place] == most) else ""
         parts.append(
             f'<g><title>{escape(titles[place])}</title><rect class="{kind}" '
             f'x="{(place + 0.08) * wide:.2f}%" y="{above:.1f}" width="{0.84 * wide:.2f}%" '
-            f'height="{tall:.1f}" rx="2"/>{text("tick", middle, above - 4, told)}'
+            f'height="{tall:.1f}" rx="2"/>{text("tick", middle, above - 4, count_text)}'
             f"{text('tick', middle, _TALL + top + 15, labels[place])}</g>"
         )
     below = _TALL + top + 32
@@ -138,11 +138,11 @@ def interval_rows(
         parts.append(f'<line class="goal" x1="{x:.2f}%" y1="0" x2="{x:.2f}%" y2="{foot}"/>')
     for number, (name, value, low, high, is_answer) in enumerate(rows):
         top = number * tall
-        told = f"{value:.4g} ({low:.4g} to {high:.4g})"
+        interval_text = f"{value:.4g} ({low:.4g} to {high:.4g})"
         parts.append(
-            f"<g><title>{escape(name)}: {told}</title>"
+            f"<g><title>{escape(name)}: {interval_text}</title>"
             f"{text('name halo', 0, top + 13, cut(name, 34), 'start')}"
-            f"{text('tick halo', 100, top + 13, told, 'end')}"
+            f"{text('tick halo', 100, top + 13, interval_text, 'end')}"
             f'<line class="whole{"" if is_answer else " given"}" x1="{place(low):.2f}%" '
             f'y1="{top + 26}" x2="{place(high):.2f}%" y2="{top + 26}"/>'
             f"{dot(place(value), top + 26, 'dot' if is_answer else 'dot given')}</g>"

@@ -23,12 +23,16 @@ def compute_global_norm(gradients_list: Iterable[Any]) -> Any:
     with torch_needed("the norm of gradients"):
         import torch
 
-    there = [gradient for gradient in gradients_list if gradient is not None]
-    if not there:
+    gradients = [gradient for gradient in gradients_list if gradient is not None]
+    if not gradients:
         return torch.tensor(0.0)
     with torch.no_grad():
-        is_plain = all(gradient.layout is torch.strided for gradient in there)
-        norms = torch._foreach_norm(there) if is_plain else [gradient.norm() for gradient in there]
+        is_plain = all(gradient.layout is torch.strided for gradient in gradients)
+        norms = (
+            torch._foreach_norm(gradients)
+            if is_plain
+            else [gradient.norm() for gradient in gradients]
+        )
         if len({norm.device for norm in norms}) > 1:
             norms = [norm.to(norms[0].device) for norm in norms]
         return torch.linalg.vector_norm(torch.stack(tuple(norms)))
@@ -79,13 +83,13 @@ def clip_gradients(
             if gradient is not None:
                 gradients_dict[name] = gradient.clamp(-grad_clip, grad_clip)
         return None
-    there = [gradient for gradient in gradients_dict.values() if gradient is not None]
+    gradients = [gradient for gradient in gradients_dict.values() if gradient is not None]
     if grad_clip_by == "norm":
-        for gradient in there:
+        for gradient in gradients:
             _scale_down([gradient], gradient.norm(), grad_clip)
         return None
-    total = compute_global_norm(there)
-    _scale_down(there, total, grad_clip)
+    total = compute_global_norm(gradients)
+    _scale_down(gradients, total, grad_clip)
     return total
 
 

@@ -50,7 +50,7 @@ class Simplex(gym.Space[Array]):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """Whether a point can become a flat vector: always."""
+        """True: a point can become a flat vector."""
         return True
 
     def sample(self, *_: Any, **__: Any) -> Array:
@@ -60,7 +60,7 @@ class Simplex(gym.Space[Array]):
         return np.asarray(point, self.dtype)
 
     def contains(self, x: Any) -> bool:
-        """Whether `x` has the right shape and holds shares that sum to one."""
+        """True if `x` has the right shape and holds shares that sum to one."""
         return (
             isinstance(x, np.ndarray)
             and x.shape == self.shape
@@ -110,7 +110,7 @@ class Repeated(gym.Space[list[Any]]):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """Whether a list can become a flat vector: never, its length varies."""
+        """False: the length of a list varies, so that it cannot become a flat vector."""
         return False
 
     def sample(self, *_: Any, **__: Any) -> list[Any]:
@@ -119,7 +119,7 @@ class Repeated(gym.Space[list[Any]]):
         return [self.child_space.sample() for _ in range(length)]
 
     def contains(self, x: Any) -> bool:
-        """Whether `x` is a list, short enough, of items of the child space."""
+        """True if `x` is a list, short enough, of items of the child space."""
         return (
             isinstance(x, list)
             and len(x) <= self.max_len

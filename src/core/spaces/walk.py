@@ -108,7 +108,7 @@ def map_leaves(function: Callable[..., Any], space: AnySpace, *values: Nest) -> 
 
 
 def same_space(one: AnySpace, other: AnySpace) -> bool:
-    """Whether two spaces are equal, the type of their numbers too.
+    """True if two spaces are equal, the type of their numbers too.
 
     gymnasium 0.29 takes Boxes of other types for equal.
 

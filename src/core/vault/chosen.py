@@ -20,11 +20,11 @@ def chosen(
 ) -> dict[str, _Part]:
     """What has the wanted names, in their order; everything if None.
 
-    What is not there is an error, which `where`, `kind` and `hint` are for.
+    What is not known is an error, which `where`, `kind` and `hint` are for.
     """
     names = list(by_id) if ids is None else list(ids)
     for name in names:
         if name not in by_id:
-            there = ", ".join(map(repr, by_id)) or "one of none"
-            raise UnknownNameError(f"no {kind} {name!r} in {where}", expected=there, hint=hint)
+            known = ", ".join(map(repr, by_id)) or "one of none"
+            raise UnknownNameError(f"no {kind} {name!r} in {where}", expected=known, hint=hint)
     return {name: by_id[name] for name in names}

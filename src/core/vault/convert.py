@@ -106,7 +106,7 @@ def _convert(source: Path, target: Path, policies: Iterable[str] | None) -> Conv
         if (source / file_names.ACTOR_FILE).is_file():
             result = _write_players(source, folder, policies)
         else:
-            result = of_newest(source, lambda found: _write(found, folder, policies))
+            result = of_newest(source, lambda checkpoint: _write(checkpoint, folder, policies))
         size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     return replace(result, source=str(source), out=str(target), size=size)
 

@@ -40,8 +40,8 @@ def _words(record: PolicyRecord | ModuleRecord) -> Iterator[str]:
         names = ("actor", "twin critics" if config.get("twin_q") else "critic")
         for name, (below, hiddens, activation) in zip(names, networks, strict=True):
             settings = config.get(below) if below else config
-            known = settings if isinstance(settings, Mapping) else {}
-            yield f"{name} {_dense(known, hiddens, activation)}"
+            layer_settings = settings if isinstance(settings, Mapping) else {}
+            yield f"{name} {_dense(layer_settings, hiddens, activation)}"
         return
     yield from _layers(record.model_config, record.weights)
     if acts_by_values(algorithm) or algorithm == "QMIX":

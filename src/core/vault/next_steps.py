@@ -39,32 +39,32 @@ def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
     one = f" --policy={shlex.quote(named[0])}" if len(checkpoint.acting) > 1 and named else ""
     steps: list[tuple[str, str]] = []
     if checkpoint.unsafe:
-        told = "list everything an ordinary unpickler would call"
-        steps.append((f"rlconnect inspect {path} --audit", told))
+        purpose = "list everything an ordinary unpickler would call"
+        steps.append((f"rlconnect inspect {path} --audit", purpose))
     if acting:
-        told = "list every array with its shape and range"
-        steps.append((f"rlconnect inspect {path}{one} --weights", told))
+        purpose = "list every array with its shape and range"
+        steps.append((f"rlconnect inspect {path}{one} --weights", purpose))
     acts = bool(acting) and all(judge(each).level == "complete" for each in acting.values())
     if acts and (one or len(checkpoint.acting) == 1):
         steps += _verbs(checkpoint, path, one)
     foreign = [each for each in acting.values() if needs_network(each)]
     if foreign:
         file = shlex.quote(free_name(checkpoint.path, "network.toml"))
-        told = "write the network that its weights suggest, for you to look over"
-        steps.append((f"rlconnect inspect {path} --write-model {file}", told))
+        purpose = "write the network that its weights suggest, for you to look over"
+        steps.append((f"rlconnect inspect {path} --write-model {file}", purpose))
         if len(acting) == 1 and _fits(foreign[0]):
             steps += _described_verbs(checkpoint, path, f" --model {file}")
     if acting and checkpoint.stack != "rlconnect":
         out = free_name(checkpoint.path, "kept.zip")
-        told = "keep it without a pickle in it, as one file"
-        steps.append((f"rlconnect convert {path} --out {shlex.quote(out)}", told))
+        purpose = "keep it without a pickle in it, as one file"
+        steps.append((f"rlconnect convert {path} --out {shlex.quote(out)}", purpose))
     if acts:
         text = json.dumps(short_path(checkpoint.path), ensure_ascii=False)
         code = shlex.quote(f"import rlconnect; print(rlconnect.load({text}))")
         steps.append((f"python -c {code}", "load it in Python, without Ray"))
-    told = "everything, the whole config included, for a script"
-    steps.append((f"rlconnect inspect {path} --json", told))
-    return [{"command": command, "purpose": purpose} for command, purpose in steps]
+    purpose = "everything, the whole config included, for a script"
+    steps.append((f"rlconnect inspect {path} --json", purpose))
+    return [{"command": text, "purpose": purpose} for text, purpose in steps]
 
 
 def describe_hint(path: str) -> str:
@@ -77,7 +77,7 @@ def describe_hint(path: str) -> str:
 
 
 def _fits(record: PolicyRecord | ModuleRecord) -> bool:
-    """Whether names and shapes suggest a network, and it has spaces to act in."""
+    """True if names and shapes suggest a network, and it has spaces to act in."""
     has_spaces = record.observation_space is not None and record.action_space is not None
     return has_spaces and proposed_network(record) is not None
 
@@ -132,7 +132,7 @@ def environment_of(checkpoint: Checkpoint) -> str:
 
 
 def _is_installed(name: str) -> bool:
-    """Whether gymnasium holds an environment of a name, and what it needs is there."""
+    """True if gymnasium holds an environment of a name, and what it needs is there."""
     spec = gym.registry.get(name)
     where: str | Callable[..., Any] | None = spec.entry_point if spec is not None else None
     if not isinstance(where, str) or spec is None or spec.id.isspace():

@@ -93,7 +93,7 @@ def read_as_one(
 
 
 def was_checked(folder: Path) -> bool:
-    """Whether whoever reads a folder now has held its files to their save."""
+    """True if whoever reads a folder now has held its files to their save."""
     current = _held.get()
     return current is not None and current[1] and folder.is_relative_to(current[0])
 

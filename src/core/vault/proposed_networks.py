@@ -48,7 +48,7 @@ class Proposed:
 
     @property
     def is_proven(self) -> bool:
-        """Whether the network gives all that was recorded."""
+        """True if the network gives all that was recorded."""
         decision = self.decision
         return decision is not None and len(decision.decided) == len(decision.errors)
 
@@ -59,7 +59,7 @@ class Proposed:
 
 
 def needs_network(record: Record) -> bool:
-    """Whether a record's network is its author's own class, and nobody described it."""
+    """True if a record's network is its author's own class, and nobody described it."""
     return bool(record.weights) and bool(own_class(record)) and NETWORK not in record.model_config
 
 

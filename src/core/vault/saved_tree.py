@@ -141,13 +141,13 @@ def _make_folder(old: Path, new: Path) -> None:
 def _place(old: Path, new: Path) -> None:
     """Give one file of the user's its name in the new tree."""
     try:
-        facts, there = old.lstat(), new.lstat() if os.path.lexists(new) else None
+        facts, new_facts = old.lstat(), new.lstat() if os.path.lexists(new) else None
     except FileNotFoundError:
         return  # Taken away since it was listed.
-    if there is not None:
-        if stat.S_ISDIR(there.st_mode):
+    if new_facts is not None:
+        if stat.S_ISDIR(new_facts.st_mode):
             raise refusal(old, "it is a file where the save has a folder", "move it away first.")
-        if os.path.samestat(facts, there) or _is_copy(old, facts, new, there):
+        if os.path.samestat(facts, new_facts) or _is_copy(old, facts, new, new_facts):
             return
     staged = new.with_name(f".{new.name}.tmp-{secrets.token_hex(6)}")
     try:
@@ -172,10 +172,10 @@ def _link(old: Path, new: Path) -> None:
         flush_file(new)
 
 
-def _is_copy(old: Path, facts: os.stat_result, new: Path, there: os.stat_result) -> bool:
-    if stat.S_ISLNK(facts.st_mode) and stat.S_ISLNK(there.st_mode):
+def _is_copy(old: Path, facts: os.stat_result, new: Path, new_facts: os.stat_result) -> bool:
+    if stat.S_ISLNK(facts.st_mode) and stat.S_ISLNK(new_facts.st_mode):
         return os.readlink(old) == os.readlink(new)
-    return _MARKS(facts) == _MARKS(there)
+    return _MARKS(facts) == _MARKS(new_facts)
 
 
 def _written_before(folder: Path, now: frozenset[str]) -> frozenset[str]:

@@ -42,7 +42,7 @@ def unsafe_calls(trace: Trace, value: Any, place: str) -> list[CallRecord]:
 
 
 def _is_telling(noted: tuple[int, Opaque]) -> bool:
-    """Whether a call needs a closer look than the names in the file."""
+    """True if a call needs a closer look than the names in the file."""
     ref = noted[1].ref
     return type(ref) is not GlobalRef or (ref.module, ref.name) in _GETATTR
 
@@ -110,7 +110,7 @@ def _judged(built: Opaque) -> tuple[str, Kind, str]:
 
 
 def _is_of_family(built: Opaque) -> bool:
-    """Whether an import is of a library that RLlib stands on, by its plain name."""
+    """True if an import is of a library that RLlib stands on, by its plain name."""
     name = built.args[0] if len(built.args) == 1 else None
     parts = name.split(".") if isinstance(name, str) else [""]
     return parts[0] in FAMILIES and all(part.isidentifier() for part in parts)

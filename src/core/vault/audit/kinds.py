@@ -116,6 +116,6 @@ def _of_library(path: str, root: str) -> tuple[Kind, str]:
     if path.startswith("ray.rllib."):
         return "unknown", "a function of RLlib's"
     if root in _LIBRARIES:
-        whose = "the standard library" if root not in FAMILIES else root
-        return "unknown", f"of {whose}; treat it as code"
+        owner = "the standard library" if root not in FAMILIES else root
+        return "unknown", f"of {owner}; treat it as code"
     return "author", _AUTHOR_WORDS

@@ -25,7 +25,7 @@ _ZLIB: Final = tuple(b"\x78" + level for level in (b"\x01", b"\x5e", b"\x9c", b"
 
 
 def starts_pickle(head: bytes) -> bool:
-    """Whether bytes begin as a pickle does that names something."""
+    """True if bytes begin as a pickle does that names something."""
     if len(head) > 2 and head[0] == 0x80 and 2 <= head[1] <= 5:
         return True
     return bool(_GLOBAL.match(head) or _INST.match(head))

@@ -314,7 +314,7 @@ class PickleMachine:
         self._unfinished[id(dtype)] = dtype
 
     def end_dtype(self, dtype: np.dtype[Any]) -> bool:
-        """Whether `dtype` was new until now; from its first use on it must not change."""
+        """True if `dtype` was new until now; from its first use on it must not change."""
         return self._unfinished.pop(id(dtype), None) is not None
 
     def nested(self, data: bytes | memoryview) -> PickleMachine:

@@ -90,7 +90,7 @@ class Opaque:
 
     @property
     def is_by_value(self) -> bool:
-        """Whether this is a function or class whose code itself lies in the file."""
+        """True if this is a function or class whose code itself lies in the file."""
         return isinstance(self.ref, GlobalRef) and (
             self.ref.name in BY_VALUE_FUNCTIONS or self.ref.name in BY_VALUE_CLASSES
         )

@@ -133,11 +133,11 @@ def _decode_stream(machine: PickleMachine) -> Any:
     for _protocol_and_platform in range(2):
         machine.load(machine.position)
     start = machine.position
-    wanted: dict[str, tuple[str, int]] = {}
+    referred: dict[str, tuple[str, int]] = {}
 
     def note(id_: Any) -> Any:
         dtype, key, count = _storage_id(id_)
-        wanted[key] = (dtype, count)
+        referred[key] = (dtype, count)
         return Storage.from_bytes(b"", dtype)
 
     machine.persistent = note
@@ -150,9 +150,9 @@ def _decode_stream(machine: PickleMachine) -> Any:
     keys = machine.load(machine.position)
     storages: dict[str, Storage] = {}
     for key in keys if isinstance(keys, list) else []:
-        if key not in wanted:
+        if key not in referred:
             raise CorruptCheckpointError("the torch file lists a storage nobody refers to")
-        dtype, count = wanted[key]
+        dtype, count = referred[key]
         (declared,) = struct.unpack("<q", machine.take(8))
         if declared != count:
             raise CorruptCheckpointError("a torch storage contradicts its own size")

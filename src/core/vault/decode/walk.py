@@ -129,7 +129,7 @@ def check_depth(value: Any, deepest: int, budget: Budget | None = None) -> None:
 
 
 def _is_through_object(way: list[Any], part: Any) -> bool:
-    """Whether the circle from `part` along the way back to it leads through a stand-in."""
+    """True if the circle from `part` along the way back to it leads through a stand-in."""
     start = next(index for index, passed in enumerate(way) if passed is part)
     return any(isinstance(passed, Opaque) for passed in way[start:])
 
@@ -153,12 +153,12 @@ def named_places(value: Any) -> Iterator[tuple[str, Any]]:
         visited.add(id(part))
         if isinstance(part, (GlobalRef, Opaque)):
             yield _written(path), part
-        found = [
+        parts = [
             (child, path if step.startswith("(") else (path, step))
             for step, child in children(part)
             if not _leaf_size(child)
         ]
-        pending.extend(reversed(found))
+        pending.extend(reversed(parts))
 
 
 def _step(key: Any) -> str:

@@ -107,6 +107,6 @@ def write_zip(folder: Path, target: Path) -> None:
             if file.is_file():
                 member = zipfile.ZipInfo(file.relative_to(folder).as_posix())
                 member.compress_type = zipfile.ZIP_DEFLATED
-                with open(file, "rb") as source, archive.open(member, "w") as held:
+                with open(file, "rb") as source, archive.open(member, "w") as packed:
                     while block := source.read(_CHUNK):
-                        held.write(block)
+                        packed.write(block)

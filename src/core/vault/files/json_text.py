@@ -50,7 +50,7 @@ def compact(tree: Json) -> str:
 
 
 def is_tag(tree: Json) -> bool:
-    """Whether `tree` is an object whose first key is a tag such as `$tuple`."""
+    """True if `tree` is an object whose first key is a tag such as `$tuple`."""
     if not isinstance(tree, dict) or not tree:
         return False
     first = next(iter(tree))

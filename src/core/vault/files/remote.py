@@ -32,7 +32,7 @@ SUFFIXES: Final = frozenset({*ENCODINGS, ".json", ".safetensors"})
 
 
 def is_url(path: str) -> bool:
-    """Whether a path names a file system other than the local one.
+    """True if a path names a file system other than the local one.
 
     Example:
         >>> is_url("s3://bucket/run/checkpoint_000010"), is_url("/tmp/x"), is_url("C:/x")

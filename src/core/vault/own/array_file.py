@@ -132,7 +132,7 @@ def is_shape(value: Json) -> bool:
 
 
 def is_sizes(value: Json) -> bool:
-    """Whether `value` is a list of whole numbers that may count bytes or items."""
+    """True if `value` is a list of whole numbers that may count bytes or items."""
     return isinstance(value, list) and all(
         type(size) is int and 0 <= size < _MAX_SIZE for size in value
     )

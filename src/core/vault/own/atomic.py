@@ -115,7 +115,7 @@ def replaced_file(target: Path, before: Callable[[], None] = lambda: None) -> It
             yield staged
             flush_file(staged)
             before()
-            _freed(os.replace, staged, target, held=target)
+            _freed(os.replace, staged, target, target=target)
             flush_parent(target)
         finally:
             if lock is not None:
@@ -187,7 +187,7 @@ def _swap(staged: Path, target: Path) -> Path | None:
             return staged
         aside = sibling(target, "old")
         try:
-            _freed(os.rename, target, aside, held=target)
+            _freed(os.rename, target, aside, target=target)
         except FileNotFoundError:
             continue
         try:
@@ -202,12 +202,12 @@ def _swap(staged: Path, target: Path) -> Path | None:
     raise OSError(errno.EBUSY, "other writers keep replacing it", str(target))
 
 
-def _freed(move: Callable[[Path, Path], None], old: Path, new: Path, *, held: Path) -> None:
+def _freed(move: Callable[[Path, Path], None], old: Path, new: Path, *, target: Path) -> None:
     """Rename, once more where readers of this process had a file open: Windows refuses that."""
     try:
         move(old, new)
     except PermissionError:
-        if not let_go(held):
+        if not let_go(target):
             raise
         move(old, new)
 

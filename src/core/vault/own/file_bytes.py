@@ -92,7 +92,7 @@ class FileBytes:
             return len(data)
 
     def is_of(self, files: set[tuple[int, int]]) -> bool:
-        """Whether its file is open, and one of these by device and number."""
+        """True if its file is open, and one of these by device and number."""
         facts = os.fstat(self._descriptor) if self._close.alive else None
         return facts is not None and (facts.st_dev, facts.st_ino) in files
 

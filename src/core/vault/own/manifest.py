@@ -101,7 +101,7 @@ def sign(text: bytes) -> bytes:
 
 
 def is_signed(text: bytes, checksum: str) -> bool:
-    """Whether a manifest's text is the one its checksum was made of."""
+    """True if a manifest's text is the one its checksum was made of."""
     plain = text.replace(checksum.encode("utf-8", "replace"), UNSIGNED.encode(), 1)
     return hashlib.sha256(plain).hexdigest() == checksum
 

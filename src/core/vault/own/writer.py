@@ -120,7 +120,7 @@ def save_file(
 
 
 def is_own(path: str | os.PathLike[str]) -> bool:
-    """Whether `path` looks like a checkpoint of ours: a folder, or one JSON file."""
+    """True if `path` looks like a checkpoint of ours: a folder, or one JSON file."""
     manifest = Path(path, MANIFEST) if os.path.isdir(path) else Path(path)
     try:
         return f'"format": "{FORMAT}"'.encode() in read_head(manifest, _HEAD_BYTES)

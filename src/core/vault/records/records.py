@@ -88,7 +88,7 @@ class ConnectorRecord:
 
     @property
     def is_pipeline(self) -> bool:
-        """Whether this is a pipeline of further connectors."""
+        """True if this is a pipeline of further connectors."""
         return bool(self.children) or self.name.endswith(("Pipeline", "PipelineV2"))
 
     def flat(self) -> Iterator[ConnectorRecord]:
@@ -173,7 +173,7 @@ class PolicyRecord:
 
     @property
     def holds_module_weights(self) -> bool:
-        """Whether the weights are an RLModule's (the PPO default of Ray 2.5 to 2.9)."""
+        """True if the weights are an RLModule's (the PPO default of Ray 2.5 to 2.9)."""
         return any(name.startswith("encoder.") for name in self.weights)
 
 
@@ -367,7 +367,7 @@ class Checkpoint:
 
     @property
     def has_weights(self) -> bool:
-        """Whether any weights survive."""
+        """True if any weights survive."""
         return any(record.weights for record in self.acting.values())
 
 
