@@ -10,7 +10,7 @@ from gymnasium import spaces
 from .. import array_namespace as xp
 from .. import nest
 from ..arrays.one_hot import one_hot_in_space
-from ..formulas.actions import get_base_struct_from_space
+from ..spaces.walk import struct_of
 from ..types import Nest
 
 
@@ -35,7 +35,7 @@ def flatten_inputs_to_1d_tensor(
     """
     leaves = nest.flatten(inputs)
     if isinstance(spaces_struct, spaces.Space):
-        spaces_struct = get_base_struct_from_space(spaces_struct)
+        spaces_struct = struct_of(spaces_struct)
     kinds = [None] * len(leaves) if spaces_struct is None else nest.flatten(spaces_struct)
     axes = int(batch_axis) + int(time_axis)
     rows = []

@@ -123,6 +123,11 @@ def same_space(one: AnySpace, other: AnySpace) -> bool:
     return all(mine.dtype == theirs.dtype for (_, mine), (_, theirs) in pairs)
 
 
+def struct_of(space: AnySpace) -> Nest:
+    """The leaf spaces themselves, in plain dicts and tuples instead of Dict and Tuple spaces."""
+    return map_leaves(lambda leaf: leaf, space)
+
+
 def flat_dim(space: AnySpace) -> int:
     """Length of the vector a value becomes when flattened, Discrete parts as one-hot.
 

@@ -14,8 +14,8 @@ from ...core.arrays.compare import differences
 from ...core.data.checked import count, flag
 from ...core.data.damage import at
 from ...core.errors import EpisodeError
-from ...core.formulas.actions import get_base_struct_from_space
 from ...core.spaces.fit import explain_mismatch
+from ...core.spaces.walk import struct_of
 from ...core.types import Nest
 from . import column_items as items
 from .errors import EpisodeIndexError, EpisodeStateError
@@ -120,7 +120,7 @@ class InfiniteLookbackBuffer:
     @property
     def space_struct(self) -> Any:
         """The leaf spaces in plain dicts and tuples, built like an item."""
-        return None if self.space is None else get_base_struct_from_space(self.space)
+        return None if self.space is None else struct_of(self.space)
 
     # Growing
 

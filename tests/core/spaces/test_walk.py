@@ -6,13 +6,13 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, Text, Tuple
 from rlconnect.core import nest
 from rlconnect.core.errors import LimitExceededError, SpaceError
-from rlconnect.core.formulas.actions import get_base_struct_from_space
 from rlconnect.core.spaces.values import sample
 from rlconnect.core.spaces.walk import (
     flat_dim,
     kind_of,
     leaf_spaces,
     map_leaves,
+    struct_of,
     walk,
     zeros_like,
 )
@@ -43,7 +43,7 @@ def test_the_struct_flattens_as_the_space_is_walked(name):
     """The order of leaves is that of flattening plain dicts: by sorted key."""
     space = make_space(name)
 
-    flat = nest.flatten(get_base_struct_from_space(space))
+    flat = nest.flatten(struct_of(space))
 
     leaves = [leaf for _, leaf in leaf_spaces(space)]
     assert len(flat) == len(leaves)
@@ -57,7 +57,7 @@ def test_a_space_is_never_rebuilt(name):
     before = repr(space), dict(vars(space))
 
     leaves = leaf_spaces(space)
-    get_base_struct_from_space(space)
+    struct_of(space)
 
     assert (repr(space), dict(vars(space))) == before
     assert all(leaf is space for path, leaf in leaves if path == ())
@@ -79,7 +79,7 @@ def test_subclasses_and_strangers():
     assert kind_of(MyBox(0, 1, (2,))) == "Box"
     assert kind_of(stranger) == ""
     assert leaf_spaces(stranger) == [((), stranger)]
-    assert get_base_struct_from_space(Tuple((MyBox(0, 1, (2,)),)))[0].extra == "kept"
+    assert struct_of(Tuple((MyBox(0, 1, (2,)),)))[0].extra == "kept"
 
 
 def test_rllibs_own_classes_are_known_by_name():
@@ -168,4 +168,4 @@ def test_endless_nesting_is_refused():
     with pytest.raises(LimitExceededError, match="too deeply"):
         leaf_spaces(space)
     with pytest.raises(LimitExceededError, match="too deeply"):
-        get_base_struct_from_space(space)
+        struct_of(space)
