@@ -132,7 +132,7 @@ def _wrong(name: str, path: Path, expected: str, value: Any) -> Exception:
     """The error for a field that no generator has so."""
     shown = getattr(value, "shape", value)
     shown = shown if isinstance(shown, (str, int, float, tuple, np.generic)) else type(value)
-    return damaged(name, path, f"expected {expected}, value {str(shown)[:60]}")
+    return damaged(name, path, f"expected {expected}, found {str(shown)[:60]}")
 
 
 def _word(*words: str) -> Check:
