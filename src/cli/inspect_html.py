@@ -13,7 +13,7 @@ from ..core.adapters.drawing import drawn
 from ..core.errors import RlconnectError
 from ..core.pages.charts import bars, interval_rows
 from ..core.pages.document import Markup, document, facts, flow, pill
-from ..core.spaces.codec import space_from_data
+from ..core.spaces.own_layout import space_from_data
 from ..core.spaces.text import short_space
 from ..core.text.visible import visible_data
 from ..core.text.visible import visible_html as escape

@@ -213,7 +213,7 @@ def trusted(given: list[str] | None, model: str | None = None) -> dict[str, Any]
 
 def _settings(file: Path) -> dict[str, Any]:
     """The settings in a JSON file; spaces as `inspect --json` writes them under "data"."""
-    from ..core.spaces.codec import space_from_data
+    from ..core.spaces.own_layout import space_from_data
 
     try:
         found = json.loads(file.read_text(encoding="utf-8"))

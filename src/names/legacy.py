@@ -163,7 +163,7 @@ LEGACY: Final = """\
 ..core.rllib_utils.layer_formulas: huber_loss l2_loss @ utils.numpy utils.torch_utils
 ..core.rllib_utils.tensor_formulas: copy_torch_tensors inverse_symlog set_torch_seed
     softmax_cross_entropy_with_logits symlog two_hot @ utils.torch_utils
-..core.spaces.codec: gym_space_from_dict gym_space_to_dict space_from_dict space_to_dict @
+..core.spaces.ray_layouts: gym_space_from_dict gym_space_to_dict space_from_dict space_to_dict @
     utils.serialization
 ..core.spaces.rllib_spaces: FlexDict @ utils.spaces.flexdict
 ..core.spaces.rllib_spaces: Repeated @ utils.spaces.repeated

@@ -17,7 +17,7 @@ from rlconnect.bridge.migrate.plan import MigrationPlan
 from rlconnect.core.adapters import AdapterChain
 from rlconnect.core.data.ray_arrays import decode_ray_array, encode_ray_array
 from rlconnect.core.errors import CheckpointError, RlconnectError
-from rlconnect.core.spaces.codec import space_from_data
+from rlconnect.core.spaces.own_layout import space_from_data
 from rlconnect.core.vault.own.manifest import sign
 from rlconnect.core.vault.own.writer import save_file, save_folder
 from rlconnect.legacy import Policy

@@ -36,7 +36,8 @@ def _document(data):
 def _space(data):
     import json
 
-    from rlconnect.core.spaces.codec import space_from_data, space_from_ray
+    from rlconnect.core.spaces.own_layout import space_from_data
+    from rlconnect.core.spaces.ray_layouts import space_from_ray
 
     try:
         tree = json.loads(data)
@@ -70,7 +71,8 @@ def attack(name, seconds):
     import atheris
 
     with atheris.instrument_imports(include=["rlconnect.core"]):
-        import rlconnect.core.spaces.codec
+        import rlconnect.core.spaces.own_layout
+        import rlconnect.core.spaces.ray_layouts
         import rlconnect.core.vault.decode.msgpack_file
         import rlconnect.core.vault.decode.torch_file
         import rlconnect.core.vault.decoding

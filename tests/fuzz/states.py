@@ -252,12 +252,12 @@ RAY_SPACES = Dict({key: SPACES[key] for key in ("box", "choice", "text")})
 
 def _space(name):
     def make():
-        from rlconnect.core.spaces import codec
+        from rlconnect.core.spaces import own_layout, ray_layouts
 
         writers = {
-            "data": (codec.space_to_data, codec.space_from_data),
-            "ray": (codec.space_to_dict, codec.space_from_dict),
-            "gym": (codec.gym_space_to_dict, codec.gym_space_from_dict),
+            "data": (own_layout.space_to_data, own_layout.space_from_data),
+            "ray": (ray_layouts.space_to_dict, ray_layouts.space_from_dict),
+            "gym": (ray_layouts.gym_space_to_dict, ray_layouts.gym_space_from_dict),
         }
         write, read = writers[name]
         return Stateful(write(SPACES if name == "data" else RAY_SPACES), read)

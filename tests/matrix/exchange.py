@@ -144,7 +144,7 @@ def _answered(place, form):
 
 def _answered_by_onnx(path):
     import onnxruntime
-    from rlconnect.core.spaces.codec import space_from_data
+    from rlconnect.core.spaces.own_layout import space_from_data
 
     manifest = json.loads(path.with_name(f"{path.name}.json").read_text(encoding="utf-8"))
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])

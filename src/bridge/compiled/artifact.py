@@ -21,7 +21,7 @@ from gymnasium.spaces import Space
 
 from ...core.data.array_codec import array_to_data
 from ...core.errors import PieceError
-from ...core.spaces.codec import space_to_data
+from ...core.spaces.own_layout import space_to_data
 from ...core.step.plan import ActPlan
 from ...core.step.tensor_step import placed
 from ...core.types import Array

@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 from ...core.data.array_codec import array_from_data
 from ...core.data.damage import at
 from ...core.errors import CorruptCheckpointError, MissingPartError, UnknownFormatError
-from ...core.spaces.codec import space_from_data
+from ...core.spaces.own_layout import space_from_data
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.files.reading import read_json
 

@@ -29,7 +29,7 @@ from ...core.errors import (
     UnknownFormatError,
 )
 from ...core.importing.torch_needed import torch_needed
-from ...core.spaces.codec import space_from_data
+from ...core.spaces.own_layout import space_from_data
 from ...core.types import Array
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.files.reading import read_bytes

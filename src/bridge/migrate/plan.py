@@ -18,7 +18,7 @@ from ...core.errors import (
     CorruptCheckpointError,
     UnknownNameError,
 )
-from ...core.spaces.codec import space_from_data, space_to_data
+from ...core.spaces.own_layout import space_from_data, space_to_data
 from ...core.spaces.probe_observations import Course, sampled_courses
 from ...legacy.connectors.adapted import seen_space
 from ...legacy.policy.certificate import certificate_of

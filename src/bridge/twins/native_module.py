@@ -11,7 +11,7 @@ from torch import nn
 
 from ...core.algorithms import family_of
 from ...core.errors import RlconnectError
-from ...core.nets.over_vector import over_vector
+from ...core.nets.observed import over_vector
 from ...core.nets.setting import NETWORK
 from ...legacy.heads.described_model import DescribedModel
 from ...legacy.models.complex import ComplexInputNetwork

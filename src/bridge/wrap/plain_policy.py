@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.data.budget import allowance, checked_bytes, checked_dtype, checked_shape
-from ...core.spaces.codec import space_from_data, space_to_data
+from ...core.spaces.own_layout import space_from_data, space_to_data
 from ...core.trust import NOTHING, Trust
 from ...core.vault.plain import Plainer
 from ...legacy.connectors.context import ConnectorContext

@@ -9,7 +9,7 @@ from gymnasium.spaces import Space
 
 from ...core.columns import Columns
 from ...core.errors import CorruptCheckpointError, PieceError
-from ...core.spaces.codec import space_from_data, space_to_data
+from ...core.spaces.own_layout import space_from_data, space_to_data
 from ...core.trust import NOTHING, Names, Trust
 from ...core.vault.decode.standins import mapping_of
 from ...core.vault.plain import Plainer

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from typing_extensions import Self
 
 from .. import array_namespace as xp
 from ..errors import PieceError
 from ..formulas.preprocessors import flatten_observations_plan
-from .step import Bound, Step, box_between, step, step_from_data
+from .step import Bound, Step, box_between, step
 
 
 @step("keep_beside")
@@ -100,16 +99,6 @@ class KeepBeside(Step):
         out = _wider(changed, beside_space) if is_box else spaces.Tuple([changed, beside_space])
         memory = bounds[remembering[0]].memory if remembering else None
         return Bound(out, formula, (*inner_constants, places), memory)
-
-    def to_data(self) -> dict[str, Any]:
-        """The steps inside as data, and the places."""
-        inner = [each.to_data() for each in self.inner]
-        return {"step": self.kind, "inner": inner, "features": list(self.features)}
-
-    @classmethod
-    def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
-        inner = tuple(map(step_from_data, settings.get("inner", ())))
-        return cls(inner, tuple(settings.get("features", ())))
 
 
 def _wider(changed: spaces.Box, beside: spaces.Box) -> spaces.Box:

@@ -20,6 +20,7 @@ from .laid import on_arrays
 from .scaling import Clip, Scale
 from .step import Bound, Step, step_from_data
 
+_WAYS = ("obs", "action", "reward")
 _REWARD = spaces.Box(-np.inf, np.inf, (), np.float64)
 
 
@@ -49,7 +50,7 @@ class AdapterChain:
     agents: Mapping[Any, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("obs", "action", "reward"):
+        for name in _WAYS:
             object.__setattr__(self, name, _as_steps(name, getattr(self, name)))
         object.__setattr__(self, "agents", dict(self.agents))
         for step in self.reward:
@@ -87,12 +88,8 @@ class AdapterChain:
 
     def to_data(self) -> dict[str, Any]:
         """The chain as plain data, for JSON."""
-        return {
-            "obs": [step.to_data() for step in self.obs],
-            "action": [step.to_data() for step in self.action],
-            "reward": [step.to_data() for step in self.reward],
-            "agents": [[new, old] for new, old in self.agents.items()],
-        }
+        ways = {name: [step.to_data() for step in getattr(self, name)] for name in _WAYS}
+        return {**ways, "agents": [[new, old] for new, old in self.agents.items()]}
 
     @classmethod
     def from_data(cls, data: Any) -> Self:
@@ -109,15 +106,12 @@ class AdapterChain:
                 f"an adapter chain has no {unknown[0]!r}", expected="obs, action, reward, agents"
             )
         with one_load():
-            parts = {
-                name: tuple(map(step_from_data, data.get(name, ())))
-                for name in ("obs", "action", "reward")
-            }
+            parts = {name: tuple(map(step_from_data, data.get(name, ()))) for name in _WAYS}
         return cls(**parts, agents=table_of(data.get("agents", ())))
 
     def __str__(self) -> str:
         lines = []
-        for name in ("obs", "action", "reward"):
+        for name in _WAYS:
             lines += [f"{name}: {step}" for step in getattr(self, name)]
         lines += [f"agent {new!r} plays {old!r}" for new, old in self.agents.items()]
         return "\n".join(lines) or "nothing to adapt"

@@ -9,7 +9,6 @@ from gymnasium import spaces
 
 from ..errors import PieceError
 from ..registry import Registry
-from ..spaces.codec import space_from_data, space_to_data
 from ..types import Nest
 from .step import Bound, Step, step
 
@@ -39,7 +38,7 @@ class ApplyFunction(Step):
     is_portable: ClassVar[bool] = False
 
     name: str
-    space: Any = None
+    space: spaces.Space[Any] | None = None
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Look the function up.
@@ -53,13 +52,3 @@ class ApplyFunction(Step):
                 hint=f"import the module that calls register_function({self.name!r}, ...) first.",
             )
         return Bound(space if self.space is None else self.space, functions.get(self.name))
-
-    def to_data(self) -> dict[str, Any]:
-        """The name, and the space as data."""
-        out = None if self.space is None else space_to_data(self.space)
-        return {"step": self.kind, "name": self.name, "space": out}
-
-    @classmethod
-    def _from_settings(cls, settings: Any) -> ApplyFunction:
-        space = settings.get("space")
-        return cls(settings["name"], None if space is None else space_from_data(space))

@@ -15,6 +15,8 @@ from ..data.array_codec import array_from_data, array_to_data
 from ..data.budget import allowance, one_load
 from ..errors import PieceError, SpaceError
 from ..registry import Registry
+from ..spaces.own_layout import space_from_data, space_to_data
+from ..spaces.walk import children_of
 from ..types import Array, Nest
 
 Formula = Callable[..., Any]
@@ -74,7 +76,9 @@ class Step(abc.ABC):
 
     @classmethod
     def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
-        return cls(**{name: _live(value) for name, value in settings.items()})
+        types = {each.name: str(each.type) for each in fields(cls)}  # type: ignore[arg-type]
+        read = {name: _READ_AS.get(types[name], _live) for name in settings}
+        return cls(**{name: read[name](value) for name, value in settings.items()})
 
     def mismatch(self, expected: str, space: spaces.Space[Any], hint: str = "") -> SpaceError:
         """The error for a space this step cannot work on."""
@@ -243,14 +247,6 @@ class At(Step):
         new_space = _with_part(space, path, inner.space)
         return Bound(new_space, formula, inner.constants, inner.memory)
 
-    def to_data(self) -> dict[str, Any]:
-        """The path, and the step inside as data."""
-        return {"step": self.kind, "path": list(self.path), "inner": self.inner.to_data()}
-
-    @classmethod
-    def _from_settings(cls, settings: Mapping[str, Any]) -> Self:
-        return cls(tuple(settings.get("path", ())), step_from_data(settings.get("inner")))
-
 
 def box_between(low: Array, high: Array, dtype: Any = None) -> spaces.Box:
     """A Box between two arrays of bounds, in their dtype unless another is given."""
@@ -262,7 +258,7 @@ def part_of(space: spaces.Space[Any], path: tuple[str | int, ...]) -> spaces.Spa
     """The part of a nested space that a path leads to."""
     part = space
     for place, key in enumerate(path):
-        parts = _parts(part)
+        parts = dict(children_of(part))
         if not parts:
             raise SpaceError(
                 f"there is nothing at {list(path)}",
@@ -277,18 +273,12 @@ def part_of(space: spaces.Space[Any], path: tuple[str | int, ...]) -> spaces.Spa
     return part
 
 
-def _parts(space: spaces.Space[Any]) -> dict[Any, spaces.Space[Any]]:
-    if isinstance(space, spaces.Dict):
-        return dict(space.spaces)
-    return dict(enumerate(space.spaces)) if isinstance(space, spaces.Tuple) else {}
-
-
 def _with_part(
     space: spaces.Space[Any], path: tuple[str | int, ...], part: spaces.Space[Any]
 ) -> spaces.Space[Any]:
     if not path:
         return part
-    parts = _parts(space)
+    parts: dict[Any, Any] = dict(children_of(space))
     parts[path[0]] = _with_part(parts[path[0]], path[1:], part)
     return spaces.Dict(parts) if isinstance(space, spaces.Dict) else spaces.Tuple(parts.values())
 
@@ -302,7 +292,19 @@ def _replaced(value: Nest, path: tuple[str | int, ...], change: Callable[[Any], 
     return tuple(changed if place == path[0] else part for place, part in enumerate(value))
 
 
+_READ_AS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "Step": step_from_data,
+    "Sequence[Step]": lambda data: tuple(map(step_from_data, data)),
+    "spaces.Space[Any] | None": lambda data: None if data is None else space_from_data(data),
+}
+"""Settings that are more than plain data, by their annotations."""
+
+
 def _plain(value: Any) -> Any:
+    if isinstance(value, Step):
+        return value.to_data()
+    if isinstance(value, spaces.Space):
+        return space_to_data(value)
     if isinstance(value, np.ndarray):
         return array_to_data(value)
     if isinstance(value, np.generic):

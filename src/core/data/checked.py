@@ -1,4 +1,4 @@
-"""Values of a file that are checked before they are taken over: what is none is no surprise later.
+"""Checks of single values from a file, before they are used.
 
 Each raises a ValueError, which `damage.at` tells with its place.
 """

@@ -1,4 +1,4 @@
-"""What goes wrong while data of a file is taken over, told as damage of the file with its place.
+"""Turn errors while data of a file is taken over into errors that name the place in the file.
 
     with at("optimizer"):
         for name, held in state.items():
@@ -27,15 +27,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 _OURS: Final = __name__.partition(".")[0]
 _KNOWN: Final = frozenset(sys.stdlib_module_names) - {"__main__"} | {
-    _OURS,
-    "PIL",
-    "gymnasium",
-    "h5py",
-    "msgpack",
-    "numpy",
-    "optree",
-    "pyarrow",
-    "safetensors",
+    *(_OURS, "PIL", "gymnasium", "h5py", "msgpack", "numpy", "optree", "pyarrow", "safetensors"),
     "torch",
 }
 """Whose code runs while a file is read; anybody else's is a user's."""

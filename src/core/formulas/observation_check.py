@@ -1,4 +1,4 @@
-"""Whether an observation lies in its space, as tolerantly and as rarely as the old stack looks."""
+"""Check that an observation lies in its space, as tolerantly and as rarely as the old stack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The room for networks that a load gives to whatever is built in it.
+"""How large the networks may be that are built while a file is loaded.
 
 The one who loads says from where; the one who builds a network asks. Nothing here needs torch
 until a network is built.
@@ -58,6 +58,6 @@ def as_the_caller_says() -> Iterator[None]:
 
 
 def room_of_the_load() -> AbstractContextManager[Any]:
-    """The room of the load that goes on, for whoever builds a network; else there is no bound."""
+    """The bound on networks that are built in the running load; no bound outside of one."""
     load = _LOAD.get()
     return nullcontext() if load is None else load.room

@@ -39,13 +39,8 @@ def convolution(step: Step, weights: Weights) -> Compute:
         rows = np.transpose(windows, (0, *places, 1, *range(2 + axes // 2, 2 + axes)))
         parts = np.split(rows, groups, axis=1 + len(places))
         shape = rows.shape[: 1 + len(places)]
-        outputs = np.concatenate(
-            [
-                np.matmul(np.ascontiguousarray(part).reshape(*shape, -1), kernel)
-                for part, kernel in zip(parts, kernels, strict=True)
-            ],
-            -1,
-        )
+        flat = [np.ascontiguousarray(part).reshape(*shape, -1) for part in parts]
+        outputs = np.concatenate(list(map(np.matmul, flat, kernels)), -1)
         if bias is not None:
             outputs += bias
         return outputs if settings["is_last"] else np.ascontiguousarray(np.moveaxis(outputs, -1, 1))

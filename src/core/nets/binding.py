@@ -79,7 +79,7 @@ def bind(
     inputs: Mapping[str, Sequence[int]],
     outputs: Mapping[str, int] | None = None,
 ) -> BoundNetwork:
-    """Hold a description to the shapes of weights, inputs and outputs.
+    """Check a description against the shapes of weights, inputs and outputs.
 
     Shapes are by name, those of inputs without the batch; `outputs` says how many numbers each must
     have.
@@ -124,14 +124,9 @@ def bind(
                 found=f"shape {binder.known[name]}",
                 layer=name,
             )
-    return BoundNetwork(
-        network,
-        tuple(binder.steps),
-        {name: binder.inputs[name] for name in network.inputs},
-        tuple(binder.states),
-        frozenset(binder.used),
-        weight_shapes,
-    )
+    steps, states, used = tuple(binder.steps), tuple(binder.states), frozenset(binder.used)
+    read = {name: binder.inputs[name] for name in network.inputs}
+    return BoundNetwork(network, steps, read, states, used, weight_shapes)
 
 
 class _Binder:

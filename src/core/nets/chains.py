@@ -104,15 +104,9 @@ class Search:
             is_new = bool(start.ends) and len(source) == 1 and source[0] != start.ends[-1]
             earlier_ends = start.ends if is_new else start.ends[:-1] if len(source) == 1 else ()
             for run, layers, ends, more in self._accepted(unit, tail, source, units):
-                yield (
-                    run,
-                    Chain(
-                        (*start.layers, *layers),
-                        (*earlier_ends, ends[-1]),
-                        (*start.nodes, *ends),
-                        start.cost + cost + more,
-                    ),
-                )
+                all_layers, all_ends = (*start.layers, *layers), (*earlier_ends, ends[-1])
+                total = start.cost + cost + more
+                yield run, Chain(all_layers, all_ends, (*start.nodes, *ends), total)
 
     def _accepted(
         self, unit: Unit, tail: Sequence[Unit], source: tuple[End, ...], units: Sequence[Unit]

@@ -259,12 +259,12 @@ def _leading_to(network: Network, name: str) -> set[str]:
 
 
 def _key(network: Network) -> Any:
-    """What of a network is not its activations."""
+    """A key for networks that differ in nothing but activations."""
     return str([replace(layer, activation="linear") for layer in network.layers])
 
 
 def _seen(records: Records, facts: Facts) -> dict[str, Array] | None:
-    """What was observed, by name; None where it does not fit the spaces."""
+    """The recorded observations by name; None if they do not fit the spaces."""
     obs, shapes = records.columns.get("obs"), facts.inputs
     if obs is None:
         return None

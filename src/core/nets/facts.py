@@ -63,17 +63,9 @@ def facts_of(
     is_q = acts_by_values(algorithm)
     sizes = () if action_space is None else (width,) if is_q else (wide, width)
     shapes = {name: tuple(np.shape(array)) for name, array in weights.items()}
-    return Facts(
-        shapes,
-        inputs,
-        tuple(dict.fromkeys(sizes)),
-        is_q,
-        settings,
-        width,
-        _repeated(weights),
-        parts,
-        _has_bytes(observation_space),
-    )
+    same, is_bytes = _repeated(weights), _has_bytes(observation_space)
+    unique_sizes = tuple(dict.fromkeys(sizes))
+    return Facts(shapes, inputs, unique_sizes, is_q, settings, width, same, parts, is_bytes)
 
 
 def _repeated(weights: Mapping[str, Any]) -> dict[str, str]:

@@ -23,11 +23,8 @@ _ONE_CELL: Final = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 def _weights(layer: Layer, all_shapes: Known) -> tuple[dict[str, str], dict[str, Shape], bool]:
     """Names and shapes of a layer's weights by part, and whether they are Keras's."""
     layer_weights = weights_of(layer, all_shapes)
-    return (
-        layer_weights.names,
-        {part: all_shapes[name] for part, name in layer_weights.names.items()},
-        layer_weights.is_keras,
-    )
+    names, is_keras = layer_weights
+    return names, {part: all_shapes[name] for part, name in names.items()}, is_keras
 
 
 def _joined(layer: Layer, inputs: Sequence[Shape]) -> Shape:
@@ -35,14 +32,9 @@ def _joined(layer: Layer, inputs: Sequence[Shape]) -> Shape:
     first = inputs[0]
     for shape in inputs[1:]:
         if not shape or not first or shape[:-1] != first[:-1]:
-            misfit(
-                layer,
-                "inputs that differ in their last axis only",
-                ", ".join(
-                    f"{name} {shape}" for name, shape in zip(layer.inputs, inputs, strict=False)
-                ),
-                "put flatten = true before it." if any(len(s) > 1 for s in inputs) else "",
-            )
+            hint = "put flatten = true before it." if any(len(s) > 1 for s in inputs) else ""
+            found = _with_shapes(layer.inputs, inputs)
+            misfit(layer, "inputs that differ in their last axis only", found, hint)
     return first if len(inputs) == 1 else (*first[:-1], sum(shape[-1] for shape in inputs))
 
 
@@ -177,11 +169,8 @@ def _recurrent(all_shapes: Known, layer: Layer, inputs: Sequence[Shape]) -> Boun
             wide, high = wide[::-1], high[::-1]
         cells = high[1]
         if high[0] != gates * cells or wide[0] != gates * cells:
-            misfit(
-                layer,
-                f"{gates} gates of {cells} cells",
-                f"{names[cell['weight_ih']]} {wide} and {names[cell['weight_hh']]} {high}",
-            )
+            both = f"{names[cell['weight_ih']]} {wide} and {names[cell['weight_hh']]} {high}"
+            misfit(layer, f"{gates} gates of {cells} cells", both)
         if wide[1] != width or len(shape) != 1:
             misfit(
                 layer,
@@ -201,11 +190,8 @@ def _layer_norm(all_shapes: Known, layer: Layer, inputs: Sequence[Shape]) -> Bou
     names, shapes, is_keras = _weights(layer, all_shapes)
     over = shapes["weight"]
     if shape[len(shape) - len(over) :] != over or not over:
-        misfit(
-            layer,
-            f"an input that ends in {over}, as {names['weight']} says",
-            f"shape {shape} from {_listed(layer)}",
-        )
+        expected = f"an input that ends in {over}, as {names['weight']} says"
+        misfit(layer, expected, f"shape {shape} from {_listed(layer)}")
     if shapes.get("bias", over) != over:
         misfit(layer, f"a bias of {over}", f"{names['bias']} {shapes['bias']}")
     epsilon = layer.settings.get("epsilon", 1e-3 if is_keras else 1e-5)
@@ -289,11 +275,8 @@ def _dueling(layer: Layer, inputs: Sequence[Shape]) -> Bound:
     atoms = layer.settings.get("atoms", 1)
     fitting = ((atoms,), inputs[0]) if atoms == 1 else ((atoms,),)
     if len(inputs) != 2 or len(inputs[0]) != 1 or inputs[0][0] % atoms or inputs[1] not in fitting:
-        misfit(
-            layer,
-            "advantages of all actions and one value, each of as many atoms",
-            _with_shapes(layer.value, inputs),
-        )
+        expected = "advantages of all actions and one value, each of as many atoms"
+        misfit(layer, expected, _with_shapes(layer.value, inputs))
     return inputs[0], {}, {"atoms": atoms}
 
 

@@ -58,11 +58,8 @@ class Dense:
 
 def dense(weight: Any, bias: Any, act: Activation | None = None) -> Dense:
     """Make a layer from torch's layout of its weight, `(out, in)`."""
-    return Dense(
-        np.ascontiguousarray(np.asarray(weight, np.float32).T),
-        np.ascontiguousarray(bias, np.float32),
-        act,
-    )
+    kernel = np.ascontiguousarray(np.asarray(weight, np.float32).T)
+    return Dense(kernel, np.ascontiguousarray(bias, np.float32), act)
 
 
 class Stack:

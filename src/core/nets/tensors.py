@@ -142,15 +142,9 @@ def _convolution(step: Step, weights: Weights, inputs: list[Tensor]) -> Tensor:
         weight = weight.movedim((-1, -2), (0, 1))
     image = _first(joined(inputs), settings["is_last"])
     convolve: Callable[..., Tensor] = _CONVOLUTIONS[len(settings["stride"]) - 1]
-    outputs = convolve(
-        _padded(image, settings["padding"], 0.0),
-        weight,
-        weights.get("bias"),
-        settings["stride"],
-        0,
-        settings["dilation"],
-        settings["groups"],
-    )
+    padded, bias = _padded(image, settings["padding"], 0.0), weights.get("bias")
+    stride, dilation, groups = (settings[name] for name in ("stride", "dilation", "groups"))
+    outputs = convolve(padded, weight, bias, stride, 0, dilation, groups)
     return outputs.movedim(1, -1) if settings["is_last"] else outputs
 
 

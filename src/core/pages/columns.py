@@ -48,9 +48,6 @@ def _rows(name: str, column: Any) -> Iterator[tuple[str, ...]]:
         full = ".".join(map(str, (name, *path)))
         item = " ".join([*([str(array.shape[1:])] if array.ndim > 1 else []), str(array.dtype)])
         finite = array[np.isfinite(array)] if array.dtype.kind in "iufb" else np.zeros(0)
-        statistics = (
-            [f"{each:.4g}" for each in (finite.min(), finite.mean(), finite.max())]
-            if finite.size
-            else [""] * 3
-        )
+        numbers = (finite.min(), finite.mean(), finite.max()) if finite.size else ()
+        statistics = [f"{number:.4g}" for number in numbers] or [""] * 3
         yield full, f"{len(array):,}" if array.ndim else "", item, *statistics

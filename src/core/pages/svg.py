@@ -75,18 +75,10 @@ class Frame:
                 text("tick halo", 0, y - 3, tick_text(each), "start"),
             ]
         if across:
-            steps = Scale([0.0, self.far]).ticks
-            parts += [
-                text(
-                    "tick",
-                    self.along(each),
-                    self.bottom + 16,
-                    tick_text(each),
-                    anchor_at(self.along(each)),
-                )
-                for each in steps
-                if each <= self.far
-            ]
+            for step in Scale([0.0, self.far]).ticks:
+                x = self.along(step)
+                if step <= self.far:
+                    parts.append(text("tick", x, self.bottom + 16, tick_text(step), anchor_at(x)))
             parts.append(axis_title(across, self.bottom + 33))
             self.height = self.bottom + 39
         return parts

@@ -28,11 +28,7 @@ def compute_global_norm(gradients_list: Iterable[Any]) -> Any:
         return torch.tensor(0.0)
     with torch.no_grad():
         is_plain = all(gradient.layout is torch.strided for gradient in gradients)
-        norms = (
-            torch._foreach_norm(gradients)
-            if is_plain
-            else [gradient.norm() for gradient in gradients]
-        )
+        norms = torch._foreach_norm(gradients) if is_plain else [g.norm() for g in gradients]
         if len({norm.device for norm in norms}) > 1:
             norms = [norm.to(norms[0].device) for norm in norms]
         return torch.linalg.vector_norm(torch.stack(tuple(norms)))

@@ -11,7 +11,7 @@ _END: Final = float(np.finfo(np.float32).max)
 
 
 def open_ended(space: Any) -> Any:
-    """A space whose bounds at the end of float32 are infinite, as newer environments say it.
+    """A space with infinite bounds in place of those at the end of float32, as in gymnasium 1.0.
 
     gym's CartPole ends at 3.4e38 where gymnasium 1.0's is infinite: nothing changed.
 

@@ -1,4 +1,4 @@
-"""Observations to compare policies on: recorded ones, or drawn from a space with its corners."""
+"""Observations to compare policies on: recorded, or sampled from a space and its corners."""
 
 from __future__ import annotations
 

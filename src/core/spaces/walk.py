@@ -3,7 +3,7 @@
 Only Dict and Tuple are opened; every other space, a Sequence too, is a leaf. A space that a user
 gave is read and never rebuilt, copied, seeded or sampled here: a subclass keeps what it carries.
 Read next: `text` (a space in words), `values` and `fit` (what lies in it, and what does not),
-`codec` (to and from plain data).
+`own_layout`, `ray_layouts` and `ray_pickles` (to and from what files hold).
 """
 
 from __future__ import annotations

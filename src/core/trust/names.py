@@ -1,4 +1,4 @@
-"""From a file's names to what they stand for; all that nobody knows is told at once."""
+"""Look up the names of a file; all unknown ones are told in one error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A place where a file may name something."""
+"""A kind of place where a file may name a class or function."""
 
 from __future__ import annotations
 

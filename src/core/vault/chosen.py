@@ -18,7 +18,7 @@ def chosen(
     kind: str = "policy",
     hint: str = "",
 ) -> dict[str, _Part]:
-    """What has the wanted names, in their order; everything if None.
+    """The parts with the given names, in that order; all of them if None.
 
     What is not known is an error, which `where`, `kind` and `hint` are for.
     """

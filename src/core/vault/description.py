@@ -8,7 +8,7 @@ from typing import Any, Final
 from ..data.json_data import as_json
 from ..nets.evidence import Records
 from ..nets.words import layer_words
-from ..spaces.codec import space_to_data
+from ..spaces.own_layout import space_to_data
 from ..spaces.text import describe
 from ..text.shell import command
 from .chosen import chosen

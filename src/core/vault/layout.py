@@ -199,21 +199,12 @@ class _Survey:
         children = [] if strange > 2 else self._below(folders, depth, strange)
         if not is_known and not children:
             return None
-        return _without_others(
-            _with_role(
-                Node(
-                    path,
-                    "folder",
-                    metadata,
-                    metadata_file,
-                    state_file,
-                    path / class_name if class_name in sizes else None,
-                    tuple(children),
-                    sizes,
-                    problem,
-                )
-            )
+        class_file = path / class_name if class_name in sizes else None
+        parts = tuple(children)
+        node = Node(
+            path, "folder", metadata, metadata_file, state_file, class_file, parts, sizes, problem
         )
+        return _without_others(_with_role(node))
 
     def _below(self, folders: list[Path], depth: int, strange: int) -> list[Node]:
         children: list[Node] = []
@@ -367,7 +358,7 @@ def is_with_pipelines(node: Node) -> bool:
 
 
 def newest_below(path: Path, limits: Limits) -> Path | None:
-    """The checkpoint that a folder stands for that is none itself: a trial's newest.
+    """The newest checkpoint of a trial's folder, or the only one below any folder.
 
     It is the only one below it, or that with the highest number among those of one trial; None of
     any other folder.

@@ -68,7 +68,7 @@ def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
 
 
 def describe_hint(path: str) -> str:
-    """How to go on where the code of a network is not here."""
+    """The hint for a network whose code is not here."""
     shown, file = shell_path(short_path(path)), shlex.quote(free_name(path, "network.toml"))
     return (
         f"describe it as data: `rlconnect inspect {shown} --write-model {file}` writes what its "

@@ -50,7 +50,7 @@ def read_as_one(
     read: Callable[[Path | None], _Result],
     check: Callable[[Path], None] | None = check_save,
 ) -> _Result:
-    """What `read` gives of a folder that nobody replaced while it ran; it may run again.
+    """Call `read` again until nobody replaced the folder while it ran, and give its result.
 
     Args:
         path: The folder.
@@ -93,7 +93,7 @@ def read_as_one(
 
 
 def was_checked(folder: Path) -> bool:
-    """True if whoever reads a folder now has held its files to their save."""
+    """True if the reader that runs now has checked the files of a folder against their save."""
     current = _held.get()
     return current is not None and current[1] and folder.is_relative_to(current[0])
 

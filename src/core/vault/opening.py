@@ -59,7 +59,7 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
 
 
 def of_newest(path: str | os.PathLike[str], read: Callable[[Any], _Read]) -> _Read:
-    """What `read` gives of a checkpoint; of a trial's folder, that of its newest one.
+    """Read a checkpoint with `read`; of a trial's folder, the newest one in it.
 
     Warns:
         ChosenCheckpointWarning: The folder is no checkpoint itself.
@@ -81,7 +81,7 @@ def of_newest(path: str | os.PathLike[str], read: Callable[[Any], _Read]) -> _Re
 
 
 def _in_memory(checkpoint: Checkpoint) -> Checkpoint:
-    """A checkpoint whose weights are read: what they would be read from will be gone."""
+    """Read all weights now: the files they would be read from later will be gone."""
 
     def in_memory(records: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -89,11 +89,8 @@ def _in_memory(checkpoint: Checkpoint) -> Checkpoint:
             for name, r in records.items()
         }
 
-    return replace(
-        checkpoint,
-        policies=in_memory(checkpoint.policies),
-        modules=in_memory(checkpoint.modules),
-    )
+    policies, modules = in_memory(checkpoint.policies), in_memory(checkpoint.modules)
+    return replace(checkpoint, policies=policies, modules=modules)
 
 
 def _open(root: Path, limits: Limits) -> Checkpoint:
@@ -119,11 +116,9 @@ def _described(root: Path, node: Node, decoding: Decoding) -> Checkpoint:
             place = decoding.place(part.path / part.metadata_file)
             decoding.problem(place, part.problem, "the other files are read without it.")
         for folder in part.apart:
-            decoding.problem(
-                decoding.place(folder),
-                "holds checkpoints of its own, of which nothing is taken",
-                f"list them: rlconnect scan {shlex.quote(str(folder))}",
-            )
+            what = "holds checkpoints of its own, of which nothing is taken"
+            hint = f"list them: rlconnect scan {shlex.quote(str(folder))}"
+            decoding.problem(decoding.place(folder), what, hint)
     try:
         if not was_checked(root):
             check_save(root)

@@ -27,7 +27,7 @@ _JOINED: Final = ("components", "problems", "files", "foreign", "unsafe", "skipp
 def saved_players(
     path: str | os.PathLike[str], ids: Sequence[str] | None = None
 ) -> tuple[dict[str, Path], Mapping[str, Any]] | None:
-    """The folders of an actor's players by id, and what it is itself; None of another folder."""
+    """The folders of an actor's players by id, and its own data; None for any other folder."""
     file = Path(path) / ACTOR_FILE
     if not os.path.isfile(file):
         return None
@@ -72,7 +72,7 @@ def _by_player(records: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _placed(checkpoint: Checkpoint, folder: str) -> Checkpoint:
-    """A player's checkpoint, its parts told by their places in the actor's folder."""
+    """A player's checkpoint with its places relative to the actor's folder."""
 
     def below(place: str) -> str:
         return f"{folder}/{place}".rstrip("/")

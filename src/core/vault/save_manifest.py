@@ -114,7 +114,7 @@ def forget_save(folder: Path) -> None:
 
 
 def check_save(folder: Path) -> None:
-    """Hold the files below a folder to the save they were written by.
+    """Check the files below a folder against the manifest of their save.
 
     A part of a larger save is held to the manifest above it. Files of the user's are not looked at,
     and a lost class or JSON file is no reason to refuse the others.
@@ -171,7 +171,7 @@ def _not_of_this_save(root: Path, name: str, generation: int) -> CorruptCheckpoi
 
 
 def _manifest_for(folder: Path) -> tuple[Path, SaveManifest | None]:
-    """The manifest that speaks of a folder: its own, or that of the save it is a part of."""
+    """The manifest that covers a folder: its own, or that of the save it is a part of."""
     for place in (folder, *folder.parents[:_HIGHEST]):
         manifest = read_manifest(place)
         if manifest is not None:

@@ -110,7 +110,7 @@ class _Carrying:
         self.folders = {str(folder) for name in now for folder in PurePosixPath(name).parents}
 
     def folder(self, old: Path, new: Path, inside: str = "") -> bool:
-        """Carry what lies in one folder; give whether anything in it is the user's."""
+        """Carry one folder over; True if anything in it is the user's."""
         with os.scandir(old) as entries:
             listed = sorted(entries, key=lambda entry: entry.name)
         is_theirs = not listed

@@ -53,7 +53,7 @@ class Sizes(NamedTuple):
 
 
 def told_sizes(weights: WeightTable) -> Sizes:
-    """The sizes that networks of RLlib's own tell by the names of their weights."""
+    """Input and output sizes of RLlib's own networks, found by the names of their weights."""
     first = _layer(weights, ((_FIRST, 1), (_TF_FIRST, 0)))
     head = _layer(weights, ((_HEAD, 0), (_TF_HEAD, 1)))
     if first[0] is None and any(name.startswith("_logits._model.0.") for name in weights):

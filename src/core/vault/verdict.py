@@ -21,7 +21,7 @@ Level = Literal[
 
 @dataclass(frozen=True)
 class Verdict:
-    """How far a checkpoint goes by itself.
+    """What can be done with a checkpoint by itself.
 
     Args:
         level: One of "complete" (spaces, config, weights: nothing is missing), "needs code" (it

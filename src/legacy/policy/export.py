@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...core.errors import MissingPartError
-from ...core.spaces.codec import space_to_dict
+from ...core.spaces.ray_layouts import space_to_dict
 from ...core.vault import Checkpoint, FilterRecord, PolicyRecord, WeightTable, save_records
 from ...core.vault.readers.old_policy import connectors_of
 

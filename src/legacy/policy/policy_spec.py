@@ -29,7 +29,7 @@ class PolicySpec:
 
     def serialize(self) -> dict[str, Any]:
         """The spec as plain data; the class by its name."""
-        from ...core.spaces.codec import space_to_dict
+        from ...core.spaces.ray_layouts import space_to_dict
 
         name = getattr(self.policy_class, "__name__", self.policy_class)
         return {
@@ -42,7 +42,7 @@ class PolicySpec:
     @classmethod
     def deserialize(cls, spec: Mapping[str, Any]) -> PolicySpec:
         """The spec that `serialize` described; the class stays a name, no code is looked up."""
-        from ...core.spaces.codec import space_from_dict
+        from ...core.spaces.ray_layouts import space_from_dict
 
         return cls(
             spec.get("policy_class"),

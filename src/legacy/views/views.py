@@ -91,7 +91,7 @@ class ViewRequirement:
 
     def to_dict(self) -> dict[str, Any]:
         """The view as plain data."""
-        from ...core.spaces.codec import gym_space_to_dict
+        from ...core.spaces.ray_layouts import gym_space_to_dict
 
         return {
             "data_col": self.data_col,
@@ -106,7 +106,7 @@ class ViewRequirement:
     @classmethod
     def from_dict(cls, d: Mapping[str, Any]) -> ViewRequirement:
         """The view that `to_dict` described; a missing space is a scalar float."""
-        from ...core.spaces.codec import gym_space_from_dict
+        from ...core.spaces.ray_layouts import gym_space_from_dict
 
         values = dict(d)
         if values.get("space") is not None:

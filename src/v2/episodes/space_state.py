@@ -18,12 +18,8 @@ import gymnasium as gym
 import numpy as np
 
 from ...core.errors import SpaceError
-from ...core.spaces.codec import (
-    gym_space_from_dict,
-    gym_space_to_dict,
-    space_from_data,
-    space_to_data,
-)
+from ...core.spaces.own_layout import space_from_data, space_to_data
+from ...core.spaces.ray_layouts import gym_space_from_dict, gym_space_to_dict
 from ...core.spaces.walk import AnySpace, children_of, kind_of
 
 _MOST_REMEMBERED: Final = 256

@@ -12,7 +12,7 @@ from typing_extensions import Self, override
 
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
-from ...core.spaces.codec import gym_space_to_dict, space_from_ray
+from ...core.spaces.ray_layouts import gym_space_to_dict, space_from_ray
 from ...core.trust import Names, Slot, Trust, Words
 from ...core.trust.arguments import live_arguments
 from ...core.vault.decode.standins import GlobalRef, Opaque, class_path

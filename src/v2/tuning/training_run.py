@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...core.errors import ConfigError, CorruptCheckpointError, SpaceError
-from ...core.spaces.codec import space_from_data, space_to_data
+from ...core.spaces.own_layout import space_from_data, space_to_data
 from ...core.spaces.text import describe
 from ...core.text.shell import command
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS

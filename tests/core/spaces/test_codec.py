@@ -17,7 +17,7 @@ from rlconnect.core.errors import (
     SpaceError,
     UnsafeCheckpointError,
 )
-from rlconnect.core.spaces.codec import space_from_data, space_to_data
+from rlconnect.core.spaces.own_layout import space_from_data, space_to_data
 
 from tests.spaces_table import SPACES, make_space
 

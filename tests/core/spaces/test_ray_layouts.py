@@ -15,12 +15,12 @@ from rlconnect.core.errors import (
     SpaceError,
     UnsafeCheckpointError,
 )
-from rlconnect.core.spaces.codec import (
+from rlconnect.core.spaces.own_layout import space_to_data
+from rlconnect.core.spaces.ray_layouts import (
     gym_space_from_dict,
     gym_space_to_dict,
     space_from_dict,
     space_from_ray,
-    space_to_data,
     space_to_dict,
 )
 from rlconnect.core.spaces.rllib_spaces import FlexDict, Repeated

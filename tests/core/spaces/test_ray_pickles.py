@@ -15,7 +15,8 @@ from rlconnect.core.errors import (
     SpaceError,
     UnsafeCheckpointError,
 )
-from rlconnect.core.spaces.codec import space_from_pickled, space_to_data
+from rlconnect.core.spaces.own_layout import space_to_data
+from rlconnect.core.spaces.ray_pickles import space_from_pickled
 
 from tests.spaces_table import SPACES, make_space
 

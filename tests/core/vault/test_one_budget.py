@@ -11,8 +11,9 @@ from rlconnect.core.adapters import AdapterChain
 from rlconnect.core.data.array_codec import array_from_data
 from rlconnect.core.data.budget import DEFAULT_LIMITS, one_load
 from rlconnect.core.errors import LimitExceededError
-from rlconnect.core.spaces.codec import space_from_data, space_from_pickled, space_from_ray
-from rlconnect.core.spaces.ray_layouts import gym_space_to_dict
+from rlconnect.core.spaces.own_layout import space_from_data
+from rlconnect.core.spaces.ray_layouts import gym_space_to_dict, space_from_ray
+from rlconnect.core.spaces.ray_pickles import space_from_pickled
 from rlconnect.core.vault.own.writer import save_file
 
 MOST = DEFAULT_LIMITS.base_memory

@@ -1,4 +1,4 @@
-"""What the trace of a pickle amounts to: each name, its kind, whether it would be called.
+"""The calls in the trace of a pickle: each name, its kind, and whether it would be called.
 
 A call counts whether or not its result lands anywhere in the data, and whether or not the file can
 be read to its end: an ordinary unpickler calls as it goes.

@@ -32,7 +32,7 @@ def starts_pickle(head: bytes) -> bool:
 
 
 def kind_of_bytes(head: bytes, name: str) -> str:
-    """What bytes are by how they begin, else by their file's name; empty for what holds no pickle.
+    """The kind of a file by its first bytes, else by its name; empty if no pickle can be in it.
 
     Example:
         >>> kind_of_bytes(bytes.fromhex("8004"), "notes.txt"), kind_of_bytes(b"hello", "x.pkl")

@@ -114,7 +114,7 @@ def _fields(names: Any, fields: Any) -> list[tuple[Any, int]]:
 
 
 def _plain(machine: PickleMachine, dtype: Any) -> np.dtype[Any]:
-    """`dtype`, used from now on and without objects in it."""
+    """`dtype` itself if it holds no objects; it must not change from now on."""
     if not isinstance(dtype, np.dtype) or dtype.hasobject:
         raise NotBuiltError("an array of objects given as raw bytes")
     machine.end_dtype(dtype)

@@ -42,17 +42,8 @@ NESTED_STEPS: Final = 60
 
 Constructor: TypeAlias = Callable[["PickleMachine", tuple[Any, ...]], Any]
 DAMAGED = (
-    LookupError,
-    ValueError,
-    TypeError,
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    RecursionError,
-    MemoryError,
-    SystemError,
-    BufferError,
-    struct.error,
+    *(LookupError, ValueError, TypeError, ArithmeticError, AttributeError, EOFError),
+    *(RecursionError, MemoryError, SystemError, BufferError, struct.error),
 )
 
 
@@ -320,10 +311,7 @@ class PickleMachine:
     def nested(self, data: bytes | memoryview) -> PickleMachine:
         """A machine for a pickle held inside this one, on the same budget."""
         self.budget.work(NESTED_STEPS, "the pickle")
+        known, deeper = self.constructors, self.nesting + 1
         return PickleMachine(
-            data,
-            self.budget,
-            constructors=self.constructors,
-            trace=self.trace,
-            nesting=self.nesting + 1,
+            data, self.budget, constructors=known, trace=self.trace, nesting=deeper
         )

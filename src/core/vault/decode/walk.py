@@ -78,7 +78,7 @@ def _leaf_size(value: Any) -> int:
 
 
 def check_depth(value: Any, deepest: int, budget: Budget | None = None) -> None:
-    """Refuse data that whoever walks or prints it would choke on.
+    """Refuse data too deep, too circular or too large to be walked or printed.
 
     That is: nested deeper than `deepest`, by its longest path; a list, dict or tuple that contains
     itself; parts shared so often that writing them out takes many times the file. Objects may refer

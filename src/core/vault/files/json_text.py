@@ -167,14 +167,14 @@ def parse_json(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Json:
 
 
 def measure(data: bytes, name: str, limits: Limits) -> None:
-    """Hold depth, number of values and unfolded size against the load's budget before parsing."""
+    """Check depth, number of values and unfolded size against the load's budget before parsing."""
     with one_load(limits) as budget:
         budget.admit(len(data) - data.count(0))  # zeros are no JSON, but the holes of a file
         check_text(data, name, budget)
 
 
 def check_text(data: bytes, name: str, budget: Budget) -> None:
-    """Hold a text to a budget that knows of its bytes; see `measure`."""
+    """Check a text against a budget that counts its bytes already; see `measure`."""
     limits = budget.limits
     budget.spend(len(data) if data.isascii() else 4 * len(data), name)
     if len(data) <= _SHORT:

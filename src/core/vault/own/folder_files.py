@@ -66,7 +66,7 @@ def file_of(folder: Path, name: str, most: int) -> FileBytes | bytes:
 
 
 def save_at(folder: Path, manifest: str) -> tuple[int, ...]:
-    """What tells the save that lies in a folder from another one at its place."""
+    """Marks by which the save in a folder differs from any other at the same path."""
     try:
         facts = os.stat(os.path.join(folder, ""))  # of a file: no folder
     except (OSError, ValueError) as error:

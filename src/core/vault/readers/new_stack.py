@@ -263,13 +263,12 @@ def _weights(node: Node, decoding: Decoding) -> WeightTable:
     except CheckpointError as error:
         decoding.damage(node.state_file, error)
         return WeightTable()
-    return WeightTable(
-        {
-            name: np.asarray(value)
-            for name, value in mapping_of(state).items()
-            if isinstance(name, str) and isinstance(value, (np.ndarray, np.generic))
-        }
-    )
+    arrays = {
+        name: np.asarray(value)
+        for name, value in mapping_of(state).items()
+        if isinstance(name, str) and isinstance(value, (np.ndarray, np.generic))
+    }
+    return WeightTable(arrays)
 
 
 def _version(node: Node) -> str:

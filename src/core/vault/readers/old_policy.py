@@ -17,15 +17,10 @@ from .filters_in_files import filter_from_object, filters_of
 from .spaces_in_files import as_space
 
 _POLICY_KEYS: Final = frozenset(
-    {
-        "weights",
-        "global_timestep",
-        "policy_spec",
-        "connector_configs",
-        "_optimizer_variables",
-        "_exploration_state",
-        "checkpoint_version",
-    }
+    [
+        *("weights", "global_timestep", "policy_spec", "connector_configs"),
+        *("_optimizer_variables", "_exploration_state", "checkpoint_version"),
+    ]
 )
 _SPEC_FIELDS: Final = ("policy_class", "observation_space", "action_space", "config")
 # Attribute of an AlgorithmConfig -> its key in the plain config.
@@ -154,11 +149,8 @@ def policy_record(
     own_spec = _spec_fields(fields.get("policy_spec"))
     spec_fields = own_spec or _spec_fields(spec)
     # A policy's own spec holds its whole config, one from elsewhere what differs.
-    config = merged_config(
-        base_config or {},
-        plain_config(spec_fields.get("config") or {}),
-        ("model",) if own_spec else _NETWORKS,
-    )
+    settings = plain_config(spec_fields.get("config") or {})
+    config = merged_config(base_config or {}, settings, ("model",) if own_spec else _NETWORKS)
     policy_class = class_path(spec_fields.get("policy_class"))
     config_held = spec_fields.get("config")
     by_config = algorithm_name(class_path(config_held)) if isinstance(config_held, Opaque) else ""
@@ -170,11 +162,8 @@ def policy_record(
         from_worker = filter_from_object(worker_filter, decoding, f"{where}: worker filter")
         filters = [from_worker] if from_worker and from_worker.kind != "NoFilter" else []
     if not weights:
-        decoding.problem(
-            where,
-            f"policy {policy_id!r} holds no weights",
-            "its state file was saved without them.",
-        )
+        what = f"policy {policy_id!r} holds no weights"
+        decoding.problem(where, what, "its state file was saved without them.")
     elif not config:
         lost, needed = ("config", "") if spec_fields else ("config and spaces", "spaces and ")
         decoding.problem(
@@ -219,15 +208,9 @@ def flat_policies(
     vector = state.get("weights")
     if not isinstance(vector, np.ndarray) or vector.ndim != 1 or not _is_array(vector):
         return {}
-    record = policy_record(
-        "default_policy",
-        {"weights": {FLAT_WEIGHTS: vector}},
-        decoding,
-        where,
-        algorithm="ES",
-        worker_filter=state.get("filter"),
-        **known,
-    )
+    weights = {"weights": {FLAT_WEIGHTS: vector}}
+    known |= {"algorithm": "ES", "worker_filter": state.get("filter")}
+    record = policy_record("default_policy", weights, decoding, where, **known)
     return {record.id: record}
 
 

@@ -28,11 +28,9 @@ def read_old(node: Node, decoding: Decoding) -> Checkpoint:
     state: Mapping[str, Any] = {}
     if node.role == "algorithm":
         if node.state_file is None:
-            decoding.problem(
-                base_name(metadata.get(STATE_KEY)) or f"{ALGORITHM_STATE}.pkl",
-                "the algorithm's own state is not here",
-                "its policies are read without it.",
-            )
+            name = base_name(metadata.get(STATE_KEY)) or f"{ALGORITHM_STATE}.pkl"
+            what = "the algorithm's own state is not here"
+            decoding.problem(name, what, "its policies are read without it.")
         state = mapping_of(decoding.attempt(node.state_file, "algorithm", "the algorithm's state"))
     config_object = state.get("config")
     config = plain_config(config_object or {})

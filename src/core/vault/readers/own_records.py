@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...errors import CorruptCheckpointError, RlconnectError
-from ...spaces.codec import space_from_data, space_to_data
+from ...spaces.own_layout import space_from_data, space_to_data
 from ..decode.standins import integer
 from ..decoding import Decoding
 from ..layout import Node
@@ -41,15 +41,8 @@ from .filters_in_files import filters_of
 from .old_policy import connectors_of
 
 _POLICY_DATA = (
-    "policy_class",
-    "algorithm",
-    "framework",
-    "config",
-    "global_timestep",
-    "exploration_state",
-    "optimizer",
-    "extra",
-    "ray_version",
+    *("policy_class", "algorithm", "framework", "config", "global_timestep"),
+    *("exploration_state", "optimizer", "extra", "ray_version"),
 )
 _MODULE_DATA = ("module_class", "catalog_class", "model_config", "inference_only", "extra")
 _MAPPINGS = frozenset({"config", "model_config", "extra"})
@@ -162,14 +155,13 @@ def _from_module(record: ModuleRecord, plain: Plainer) -> dict[str, Any]:
 
 def _plain_fields(record: Any, names: Sequence[str]) -> dict[str, Any]:
     """Fields of a record with plain dicts and lists for mappings and tuples."""
-    return {
-        name: dict(value)
-        if isinstance(value, Mapping)
-        else list(value)
-        if isinstance(value, tuple)
-        else value
-        for name, value in fields_of(record, names).items()
-    }
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return dict(value)
+        return list(value) if isinstance(value, tuple) else value
+
+    return {name: plain(value) for name, value in fields_of(record, names).items()}
 
 
 def _spaces(record: PolicyRecord | ModuleRecord) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from gymnasium import Space
 
 from ...data.keys import table_of
 from ...errors import CorruptCheckpointError, LimitExceededError, RlconnectError
-from ...spaces.codec import space_from_pickled, space_from_ray
+from ...spaces.ray_layouts import space_from_ray
+from ...spaces.ray_pickles import space_from_pickled
 from ..decode.standins import Opaque, class_path
 
 if TYPE_CHECKING:

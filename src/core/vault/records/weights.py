@@ -1,4 +1,4 @@
-"""The weights of one policy or module: names, shapes and dtypes at once, numbers when asked."""
+"""The weights of one policy or module: names, shapes and dtypes at once, numbers on demand."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from gymnasium.spaces import Space
 from ....core import nest
 from ....core.adapters import AdapterChain, BoundChain
 from ....core.errors import PieceError, SpaceError
-from ....core.spaces.codec import space_from_data, space_to_data
+from ....core.spaces.own_layout import space_from_data, space_to_data
 from ....core.step.part import Contribution, Part
 from ....core.types import Array, Nest
 from ..context import ConnectorContext
