@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
 
 from ..algorithms import acts_by_values
-from ..formulas.actions import flatten_space
+from ..spaces.walk import leaf_spaces
 from .observed import Part, encoded_shape, observed_parts
 
 Shape = tuple[int, ...]
@@ -112,7 +112,7 @@ def _seen_shape(settings: Mapping[str, Any]) -> Any:
 def _action_sizes(space: Space[Any]) -> tuple[int, int]:
     """Numbers of an encoded action, and inputs of its default distribution."""
     width = wide = 0
-    for leaf in flatten_space(space):
+    for _, leaf in leaf_spaces(space):
         size = math.prod(encoded_shape(leaf))
         width += size
         wide += size if isinstance(leaf, (Discrete, MultiDiscrete)) else 2 * size
@@ -120,7 +120,7 @@ def _action_sizes(space: Space[Any]) -> tuple[int, int]:
 
 
 def _has_bytes(space: Space[Any] | None) -> bool:
-    leaves = [] if space is None else flatten_space(space)
+    leaves = [] if space is None else [leaf for _, leaf in leaf_spaces(space)]
     return any(
         isinstance(leaf, Box) and leaf.dtype == np.uint8 and len(leaf.shape) == 3 for leaf in leaves
     )
