@@ -271,9 +271,8 @@ def _flatten_up_to(spec: optree.PyTreeSpec, nest: Nest) -> list[Any]:
         return spec.flatten_up_to(nest)
     except (ValueError, TypeError) as error:
         reason = str(error)
-        if len(reason) > 300:
-            reason = reason[:300] + "..."
-        raise SpaceError(f"the structures differ: {reason}") from None
+        shown = reason if len(reason) <= 300 else f"{reason[:300]}..."
+        raise SpaceError(f"the structures differ: {shown}") from None
 
 
 def _only_leaves(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ from it, and it grows only with the bytes of the files that are read.
 
 from __future__ import annotations
 
+import math
 import re
 import reprlib
 import sys
@@ -225,15 +226,12 @@ def checked_shape(value: Any, what: str) -> tuple[int, ...]:
     shape = tuple(checked_int(size, f"a size of {what}") for size in value)
     if any(size < 0 for size in shape):
         raise corrupt(f"{what} has a negative size", expected="sizes >= 0", found=shape)
-    extent = 1
-    for size in shape:
-        extent *= max(size, 1)
-        if extent > sys.maxsize // 64:
-            raise LimitExceededError(
-                f"{what} is larger than memory can address",
-                expected="sizes whose product fits an address",
-                found=reprlib.repr(shape),
-            )
+    if math.prod(max(size, 1) for size in shape) > sys.maxsize // 64:
+        raise LimitExceededError(
+            f"{what} is larger than memory can address",
+            expected="sizes whose product fits an address",
+            found=reprlib.repr(shape),
+        )
     return shape
 
 
@@ -262,7 +260,4 @@ def checked_dtype(value: Any, what: str, kinds: str = "biufc") -> np.dtype[Any]:
 
 def checked_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
     """Bytes an array of `shape` and `dtype` takes."""
-    count = dtype.itemsize
-    for size in shape:
-        count *= size
-    return count
+    return dtype.itemsize * math.prod(shape)

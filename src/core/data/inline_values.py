@@ -92,14 +92,7 @@ def _float_values(stored: Array) -> Any:
             exact = short
     if np.isfinite(exact).all():
         return exact.tolist()
-    mixed = exact.astype(object)
-    for text, is_such in (
-        ("nan", np.isnan(exact)),
-        ("inf", exact == np.inf),
-        ("-inf", exact == -np.inf),
-    ):
-        mixed[is_such] = text
-    return mixed.tolist()
+    return np.where(np.isfinite(exact), exact.astype(object), exact.astype(str)).tolist()
 
 
 def _flat(values: Any, shape: tuple[int, ...]) -> list[Any]:

@@ -88,16 +88,15 @@ def _padding(value: Any) -> Any:
 
 
 def _range(value: Any) -> list[float]:
-    low, high = value
-    ends = [number(low), number(high)]
-    if ends[0] > ends[1]:
+    low, high = map(number, value)
+    if low > high:
         raise ValueError(f"{low} lies above {high}")
-    return ends
+    return [low, high]
 
 
 def _span(value: Any) -> list[int]:
-    start, stop = value
-    return [_size(start), _size(stop)]
+    start, stop = map(_size, value)
+    return [start, stop]
 
 
 def _yes(value: Any) -> bool:
@@ -107,10 +106,7 @@ def _yes(value: Any) -> bool:
 
 
 def _whole_axis(value: Any) -> int:
-    axis = whole(value)
-    if axis != -1:
-        return _step(axis)
-    return axis
+    return -1 if whole(value) == -1 else _step(value)
 
 
 _WEIGHTS: Final = "the name that its weights begin with"

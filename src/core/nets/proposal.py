@@ -260,12 +260,10 @@ def _with_activations(
         behind = readers[str(layer.get("name", unit_of.prefix))]
         goes_on = {"dense", "convolution", "lstm", "gru", "pool", "flatten"} & set(behind)
         is_head = not goes_on or _is_output(layer, unit_of, layers)
-        before_norm = {"layer_norm", "batch_norm"} & set(behind)
-        if before_norm:
+        if {"layer_norm", "batch_norm"} & set(behind):
             is_head = not _is_slim(unit_of)
-        if is_head or _is_followed_at_once(unit_of, lists):
-            continue
-        if kind.endswith("_norm") and any(map(_is_slim, units)):
+        is_slim_norm = kind.endswith("_norm") and any(map(_is_slim, units))
+        if is_head or is_slim_norm or _is_followed_at_once(unit_of, lists):
             continue
         is_ours = unit_of.prefix.startswith((_ADVANTAGE, _VALUE))
         layer["activation"] = "relu" if is_ours else activation

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
@@ -102,10 +103,7 @@ def _mark(folder: Path) -> tuple[int, ...]:
     """What differs between two saves to one place."""
     marks: list[int] = []
     for path in (folder, *(folder / name for name in (SAVE_MANIFEST, *COMPONENT_FILES))):
-        try:
+        with suppress(OSError, ValueError):
             facts = path.stat()
-        except (OSError, ValueError):
-            continue
-        is_manifest = path is not folder
-        marks += facts.st_dev, facts.st_ino, facts.st_mtime_ns if is_manifest else 0
+            marks += facts.st_dev, facts.st_ino, 0 if path is folder else facts.st_mtime_ns
     return tuple(marks)

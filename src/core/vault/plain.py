@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .decode.standins import REF_KEY, GlobalRef, Opaque, PersistentRef, class_path
+from .decode.standins import REF_KEY, GlobalRef, Opaque, class_path
 
 CUT = "..."
 
@@ -42,12 +42,10 @@ class Plainer:
             return value
         if isinstance(value, dict):
             return {self._key(k): self(v, depth + 1) for k, v in self._some(value.items())}
-        if isinstance(value, list):
-            return [self(part, depth + 1) for part in self._some(value)]
-        if isinstance(value, tuple):
-            return tuple(self(part, depth + 1) for part in self._some(value))
-        if isinstance(value, (set, frozenset)):
-            return [self(part, depth + 1) for part in self._some(sorted(value, key=repr))]
+        if isinstance(value, (list, tuple, set, frozenset)):
+            parts = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
+            plain = [self(part, depth + 1) for part in self._some(parts)]
+            return tuple(plain) if isinstance(value, tuple) else plain
         return self._leaf(value, depth)
 
     def _leaf(self, value: Any, depth: int) -> Any:
@@ -65,15 +63,12 @@ class Plainer:
             return bytes(value) if self.arrays else f"{len(value):,} bytes"
         if isinstance(value, np.dtype):
             return str(value)
-        if isinstance(value, PersistentRef):
-            return repr(value)
         return value if isinstance(value, complex) else repr(value)[:200]
 
     def _object(self, value: Opaque, depth: int) -> dict[str, Any]:
         data: dict[str, Any] = {REF_KEY: class_path(value) or "unknown"}
         if value.is_by_value:
-            data["held"] = "by value"
-            return data
+            return {**data, "held": "by value"}
         if value.args:
             data["arguments"] = [self(part, depth + 1) for part in value.args]
         if value.kwargs:

@@ -6,6 +6,7 @@ import base64
 import os
 import re
 import struct
+from contextlib import suppress
 from typing import Final
 
 from ..file_names import WORKER_FILE
@@ -66,13 +67,11 @@ def npy_header(data: bytes | memoryview) -> int:
 
 def bytes_in_text(text: str) -> bytes:
     """The bytes that text stands for: base64, hexadecimal, or a pickle of the text protocols."""
-    try:
+    with suppress(ValueError):
         if text.startswith(_BASE64) and len(text) >= 8:
             return base64.b64decode(text, validate=True)
         if text.startswith("80") and _HEXADECIMAL.match(text):
             return bytes.fromhex(text)
         if text.startswith(("c", "(")) and "\n" in text[:HEAD]:
             return text.encode("ascii")
-    except ValueError:
-        pass
     return b""

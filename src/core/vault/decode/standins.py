@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import operator
 import reprlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 REF_KEY = "__class__"  # how plain data (see `plain.py`) says that it stands for a class
@@ -113,19 +114,12 @@ class Opaque:
 
     def mapping(self) -> dict[str, Any]:
         """The object's state as a mapping by attribute name; empty where there is none."""
-        merged: dict[str, Any] = {}
-        for source in self._state_dicts():
-            merged.update({key: value for key, value in source.items() if isinstance(key, str)})
-        for key, value in self.entries:
-            if isinstance(key, str):
-                merged[key] = value
-        return merged
+        saved = [*(part.items() for part in self._state_dicts()), self.entries]
+        return {key: value for key, value in chain.from_iterable(saved) if isinstance(key, str)}
 
-    def _state_dicts(self) -> Iterator[Mapping[Any, Any]]:
+    def _state_dicts(self) -> list[Mapping[Any, Any]]:
         parts = self.state if isinstance(self.state, tuple) else (self.state,)
-        for part in parts[:2]:
-            if isinstance(part, dict):
-                yield part
+        return [part for part in parts[:2] if isinstance(part, dict)]
 
     def __repr__(self) -> str:
         if self.is_by_value:
@@ -152,9 +146,7 @@ def mapping_of(value: Any) -> dict[str, Any]:
     """`value` as a mapping: a dict as it is, a stand-in by its state, anything else empty."""
     if isinstance(value, dict):
         return value
-    if isinstance(value, Opaque):
-        return value.mapping()
-    return {}
+    return value.mapping() if isinstance(value, Opaque) else {}
 
 
 def integer(value: Any) -> int | None:

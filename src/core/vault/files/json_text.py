@@ -62,16 +62,13 @@ def _lines(tree: Json, head: str, *, is_row: bool) -> Iterator[str]:
     if not isinstance(tree, (dict, list)) or not tree:
         yield head + compact(tree)
         return
-    if is_row and not any(isinstance(item, list) for item in tree):
-        # One row of an array is one line however long: its numbers belong together.
-        yield head + compact(tree)
-        return
-    if (isinstance(tree, list) or is_tag(tree)) and (
-        _short_size(tree, WIDTH - len(head)) is not None
-    ):
-        yield head + compact(tree)
-        return
     is_list = isinstance(tree, list)
+    # One row of an array is one line however long: its numbers belong together.
+    is_last_row = is_row and not any(isinstance(item, list) for item in tree)
+    is_flat = is_list or is_tag(tree)
+    if is_last_row or (is_flat and _short_size(tree, WIDTH - len(head)) is not None):
+        yield head + compact(tree)
+        return
     items = list(tree.items()) if isinstance(tree, dict) else [("", item) for item in tree]
     yield head + ("[" if is_list else "{")
     for index, (key, item) in enumerate(items):
