@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 
 class Algorithm(NamedTuple):
-    """What readers of files have to know of an algorithm.
+    """Facts about an algorithm that readers of files need.
 
     Attributes:
         spellings: Its names without marks, suffixes and capitals, between blanks.

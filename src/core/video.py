@@ -60,7 +60,7 @@ def filmed(path: str | PathLike[str], fps: float = 30) -> Iterator[Callable[[Arr
 
 
 def frame_of(env: Any) -> Array:
-    """What a live environment looks like now: height, width and three colours, a byte each.
+    """A picture of a live environment: height, width and three colours, a byte each.
 
     Raises:
         MissingExtraError: What it draws with is not installed.

@@ -1,4 +1,4 @@
-"""From the policy's actions to those of an environment that takes others."""
+"""Steps that turn the policy's actions into those of a changed environment."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from .. import array_namespace as xp
 from ..errors import PieceError
 from .discrete import looked_up, table
-from .features import InsertFeatures, SelectFeatures
+from .features import InsertFeatures, SelectFeatures, appended
 from .step import Bound, Step, step
 
 
@@ -78,16 +77,10 @@ class ExtendAction(Step):
         sizes = np.concatenate([np.atleast_1d(space.n if is_single else space.nvec), values + 1])
 
         def formula(value: Any, values: Any) -> Any:
-            value = value[..., None] if is_single else value
-            if xp.is_tensor(value):
-                row = values.to(value.dtype).expand((*value.shape[:-1], len(values)))
-                return xp.concatenate([value, row], -1)
-            row = np.broadcast_to(values, (*value.shape[:-1], len(values)))
-            return np.concatenate([value, row], -1)
+            return appended(value[..., None] if is_single else value, values)
 
-        return Bound(
-            spaces.MultiDiscrete(sizes.astype(np.int64)), formula, (values.astype(np.int64),)
-        )
+        out = spaces.MultiDiscrete(sizes.astype(np.int64))
+        return Bound(out, formula, (values.astype(np.int64),))
 
 
 @step("project_action")

@@ -1,4 +1,4 @@
-"""What other steps make of an observation, and features that the policy never knew beside it."""
+"""Adapted observations with new features of the environment beside them."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _REWARD = spaces.Box(-np.inf, np.inf, (), np.float64)
 
 @dataclass(frozen=True)
 class AdapterChain:
-    """What stands between an environment and a policy that was trained for another one.
+    """The steps between an environment and a policy that was trained for another one.
 
     Args:
         obs: Steps from the environment's observation to the policy's, in order.

@@ -77,7 +77,7 @@ def _wired(ends: _Ends, call: Any, root: str) -> str:
 
 
 def _observed(bound: BoundChain, value: Nest) -> list[Nest]:
-    """What comes of observations; where steps remember also what comes of them a step later."""
+    """The adapted observations; where steps remember, those of the next step too."""
     if not bound.memory:
         return [bound.observe(value)]
     rows = len(nest.a_leaf(value))

@@ -109,7 +109,7 @@ class InsertFeatures(Step):
         low, high = (np.concatenate([end, values])[source] for end in (box.low, box.high))
         out = box_between(low, high)
         if is_new[box.shape[0] :].all():
-            return Bound(out, _appended, (values,), arrays=_appending(values))
+            return Bound(out, appended, (values,), arrays=_appending(values))
         return Bound(out, _inserted, (values, source))
 
 
@@ -126,7 +126,8 @@ def _selected(value: Any, indices: Any) -> Any:
     return value[..., indices] if xp.is_tensor(value) else np.take(value, indices, axis=-1)
 
 
-def _appended(value: Any, values: Any) -> Any:
+def appended(value: Any, values: Any) -> Any:
+    """Values behind those on the last axis, in their dtype."""
     if xp.is_tensor(value):
         row = values.to(value.dtype).expand((*value.shape[:-1], values.shape[0]))
         return xp.concatenate([value, row], -1)
@@ -154,7 +155,7 @@ def _appending(values: Array) -> Callable[[Any], Any]:
 
 
 def _inserted(value: Any, values: Any, source: Any) -> Any:
-    return _selected(_appended(value, values), source)
+    return _selected(appended(value, values), source)
 
 
 def positions(owner: Step, indices: Sequence[int], size: int) -> Array:

@@ -110,7 +110,7 @@ class ArrayStep(Protocol):
 
     @property
     def constants(self) -> tuple[Array, ...]:
-        """What it takes beside the value."""
+        """The arrays that it takes after the value."""
 
     @property
     def arrays(self) -> Callable[[Any], Any] | None:

@@ -44,7 +44,7 @@ class Bound:
 
 
 class Step(abc.ABC):
-    """What one adapter step does; subclasses are frozen dataclasses with plain settings.
+    """Base of adapter steps; subclasses are frozen dataclasses with plain settings.
 
     Settings are numbers, texts, tuples, dicts and arrays, so every step can be written down.
     """

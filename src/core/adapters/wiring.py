@@ -1,4 +1,4 @@
-"""What an adapter does to each number, found by trying: it holds for every step there is."""
+"""Which input numbers of an adapter reach which outputs, found by trying; works for every step."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Wiring:
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """What goes in and reaches nothing."""
+        """The names of inputs that reach no output."""
         used = {begin for begin, _, _ in self.wires}
         return tuple(name for place, name in enumerate(self.before) if place not in used)
 
@@ -149,7 +149,7 @@ def _of_choices(
     call: Callable[[Nest], Sequence[Nest]],
     root: str,
 ) -> Wiring | None:
-    """What each of a few choices becomes."""
+    """The wiring of a few choices."""
     first = int(space.start)
     results = call(np.arange(first, first + int(space.n), dtype=space.dtype))[0]
     before = tuple(f"{root} {first + place}" for place in range(int(space.n)))

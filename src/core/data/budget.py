@@ -77,7 +77,7 @@ _TRUSTED: Final = "pass larger limits=Limits(...) if you trust where it came fro
 
 
 class Budget:
-    """What is left of the memory and work one load may take; all its readers share it.
+    """The memory and work that are left for one load; all its readers share it.
 
     It grows with the bytes of files that were read.
 

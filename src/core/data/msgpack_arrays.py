@@ -26,7 +26,7 @@ _TIME_DTYPE: Final = re.compile(r"[<>|=]?[mM]8(\[(\d{0,6})(Y|M|W|D|h|m|s|ms|us|n
 
 
 def encode_msgpack_object(value: Any) -> Any:
-    r"""What msgpack cannot hold itself, as a dict it can; usable as `default=` of msgpack.
+    r"""An array or number as a dict that msgpack can hold; usable as `default=` of msgpack.
 
     Example:
         >>> encode_msgpack_object(np.float32(1.0))

@@ -101,7 +101,7 @@ def to_data(value: Any, write: Writer | None = None, *, most: int = 1_000_000) -
 def from_data(
     data: Any, read: Reader | None = None, now: Any = None, name: str = "the data"
 ) -> Any:
-    """What data stands for.
+    """The value that `to_data` described.
 
     `read` is the way back of its `write`, and may raise a NotPlainError; `now` is what is in the
     value's place.
@@ -130,9 +130,6 @@ class _Data(TagReader):
             raise ValueError(f"a number of {len(text):,} digits")
         return int(text, 16)
 
-    def read_number(self, data: Mapping[str, Any], path: Path, now: Any) -> Any:
-        return data[_NUMBER][()]
-
     def read_pairs(self, data: Mapping[str, Any], path: Path, now: Any) -> dict[Any, Any]:
         present = now if isinstance(now, dict) else {}
         result = {}
@@ -149,9 +146,6 @@ class _Data(TagReader):
             items = checked_keys(items, self.guard)
         return distinct(_CONTAINERS[data[_KIND]](items), items)
 
-    def read_deque(self, data: Mapping[str, Any], path: Path, now: Any) -> deque[Any]:
-        return deque(self._items(data[_ITEMS], path, now), data[_LONGEST])
-
     def _items(self, items: Any, path: Path, now: Any) -> list[Any]:
         present = now if isinstance(now, (list, tuple, deque)) else ()
         each = zip_longest(items, islice(present, len(items)))
@@ -163,8 +157,10 @@ class _Data(TagReader):
 
     tags: ClassVar = {
         frozenset([_LONG]): read_long,
-        frozenset([_NUMBER]): read_number,
+        frozenset([_NUMBER]): lambda self, data, path, now: data[_NUMBER][()],
         frozenset([_PAIRS]): read_pairs,
         frozenset([_ITEMS, _KIND]): read_items,
-        frozenset([_ITEMS, _KIND, _LONGEST]): read_deque,
+        frozenset([_ITEMS, _KIND, _LONGEST]): lambda self, data, path, now: deque(
+            self._items(data[_ITEMS], path, now), data[_LONGEST]
+        ),
     }

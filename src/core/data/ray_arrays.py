@@ -42,7 +42,7 @@ def encode_ray_array(array: Array) -> str:
 
 @lru_cache(maxsize=64)
 def _npy_header(dtype: np.dtype[Any], shape: tuple[int, ...], is_fortran: bool) -> bytes:
-    """What an .npy file of such arrays begins with; a filter writes the same one each time."""
+    """The header of an .npy file of such arrays; a filter writes the same one each time."""
     buffer = io.BytesIO()
     facts = {"descr": dtype_to_descr(dtype), "fortran_order": is_fortran, "shape": shape}
     write_array_header_1_0(buffer, facts)

@@ -52,7 +52,7 @@ class TagReader:
         self.name = name
 
     def tagged(self, data: Mapping[Any, Any], path: Path, *given: Any) -> Any:
-        """What an object stands for."""
+        """The value that a tagged object describes."""
         reader = self.tags.get(frozenset(data))
         try:
             if reader is None:
@@ -67,7 +67,7 @@ class TagReader:
             raise damaged(self.name, path, what) from error
 
     def unknown(self, data: Mapping[Any, Any], path: Path, *given: Any) -> Any:
-        """What an object stands for whose tag is in no table: damage."""
+        """Raise the error for a tag that is in no table; a format may read more."""
         raise damaged(self.name, path, f"unknown tag {', '.join(_keys(data))[:80]!r}")
 
 

@@ -29,7 +29,7 @@ class Teacher(Protocol):
         agent_ids: Sequence[Any] | None = None,
         reward: Any = None,
     ) -> dict[str, Array] | None:
-        """What it would do, as the columns of this file; None where it has nothing to say.
+        """The teacher's answer as the columns of this file; None if it has none.
 
         `observations` of environments and, where there are several, agents come as rows of an
         array, or one after the other; `reward` is what the last actions earned.

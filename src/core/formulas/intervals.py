@@ -19,7 +19,7 @@ LEVEL: float = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a value lies, at some level of confidence.
+    """A confidence interval of a value.
 
     Args:
         low: The lower end; minus infinity where nothing is known.

@@ -26,7 +26,7 @@ from ..types import Array
 
 
 class LeafEncoder:
-    """What a plan asks of the encoder of one leaf.
+    """Base of the encoders of one leaf.
 
     Attributes:
         item_shape: Of one value; what stands before it are leading axes.
@@ -145,7 +145,7 @@ class OneHotEncoder(LeafEncoder):
             raise outside(lowest if lowest < 0 else highest, self.size)
 
     def _place(self, index: int) -> int:
-        """Where the one of a Discrete leaf's value is."""
+        """The place of the one in the row of a Discrete leaf's value."""
         return (index + self._first) % self.size if self.wraps else index
 
     @cached_property

@@ -31,7 +31,7 @@ Split: TypeAlias = Callable[[Sequence[Nest]], list[Sequence[Any]]]
 
 
 def tuple_values(space: spaces.Tuple[Any]) -> Callable[[Nest], Sequence[Any]]:
-    """What takes an observation of a Tuple space apart, refusing one of another length."""
+    """A function that splits observations of a Tuple space, and refuses other lengths."""
     count = len(space)
 
     def values_of(value: Nest) -> Sequence[Any]:
@@ -155,7 +155,7 @@ def sorted_encoder(space: Any) -> LeafEncoder:
 
 
 def sorted_split(space: spaces.Space[Any], removed: frozenset[str] = frozenset()) -> Split:
-    """What lists the values of many observations leaf by leaf, in the order of `sorted_parts`.
+    """A function that lists the values of observations by leaf, in the order of `sorted_parts`.
 
     Top-level keys that are `removed` are left out.
     """

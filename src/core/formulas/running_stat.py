@@ -190,7 +190,7 @@ class RunningStat:
         self.delta = Moments.zero(self.shape)
 
     def apart(self) -> RunningStat:
-        """What `delta` holds, as statistics of their own."""
+        """A stat that holds `delta` alone."""
         twin = RunningStat(self.shape)
         twin.total = self._since_merge()
         return twin
@@ -273,7 +273,7 @@ _LEAST: Final = -1e-3
 
 
 def moments_since_merge(state: Mapping[str, Any]) -> Moments:
-    """What a state says was counted apart; everything, where nothing was counted apart."""
+    """The moments that a state counted apart; all of them if it counted none apart."""
     if "num_pushes_delta" not in state:
         return RunningStat.from_state(state).total
     return _moments(state, "num_pushes_delta", "mean_delta_array", "sum_sq_diff_delta_array")

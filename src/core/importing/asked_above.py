@@ -1,4 +1,4 @@
-"""What lower layers ask of higher ones: the front door says which function answers."""
+"""Functions that lower layers call in higher ones: the front door registers them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where torch and other packages begin to be needed: a small installation does without them."""
+"""Clear errors where torch or another optional package is needed and missing."""
 
 from __future__ import annotations
 

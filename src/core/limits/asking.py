@@ -1,4 +1,4 @@
-"""What a file may ask for before its caller has to say so.
+"""Bounds on what a file may ask for, unless its caller says more in code.
 
 A setting of a few bytes can ask for ten million environments. Whatever a file asks for is held to
 the table below when it is loaded, and a caller who wants more says it in code: settings that are

@@ -1,4 +1,4 @@
-"""What stands behind a layer, by name, in numpy: each changes an array in place; no torch."""
+"""Activations by name, in numpy: each changes an array in place; no torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each kind of layer computes in numpy, float32; arrays in, arrays out."""
+"""Each kind of layer as a numpy function, float32; arrays in, arrays out."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ Recur = Callable[[list[Any], Sequence[Any], int], tuple[Float32, list[Float32]]]
 
 
 def _copied(inputs: list[Any]) -> Float32:
-    """What goes in, as an array of its own: activations write in place."""
+    """The joined inputs as a copy: activations write in place."""
     return np.array(inputs[0]) if len(inputs) == 1 else np.concatenate(inputs, -1)
 
 
@@ -247,7 +247,7 @@ RECURRENT: Final[Mapping[str, Callable[[Step, Weights], Recur]]] = {"gru": _gru,
 
 
 def layer_of(step: Step, weights: Weights) -> Compute:
-    """What computes a layer that is not recurrent."""
+    """The function that computes a layer that is not recurrent."""
     kind = step.layer.kind
     return (
         _LAYERS[kind](step, weights) if kind in _LAYERS else partial(FORMULAS[kind], step, weights)

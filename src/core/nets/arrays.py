@@ -53,7 +53,7 @@ class _Run:
     constant: Float32 | None = None
 
     def ready(self) -> Callable[[Known], None]:
-        """What computes them."""
+        """The function that computes them."""
         if self.compute is not None:
             return self.compute
         (source,), stack = self.reads, Stack(self.layers)
@@ -143,7 +143,7 @@ class ArrayNetwork:
         return values[self._acting], value[:, 0] if value.ndim == 2 else value.reshape(-1), after
 
     def from_rows(self) -> Callable[[Any], tuple[Any, Any]] | None:
-        """What gives the actions' inputs and the value for rows of float32 observations.
+        """A function from rows of float32 observations to the actions' inputs and the value.
 
         None where the network does not begin with dense layers, or sees more than observations.
         """
@@ -176,7 +176,7 @@ class ArrayNetwork:
         return whole
 
     def direct(self) -> tuple[ColumnStack | Stack, Finish | None] | None:
-        """What gives the actions' inputs alone, where the network begins with dense layers.
+        """A function that gives the actions' inputs alone, if the network begins with dense layers.
 
         From float32 observations `(B, n)`; beside it what is done behind those layers, if there is
         something. None where anything else sees the observation, or has a state.
@@ -190,7 +190,7 @@ class ArrayNetwork:
 
 
 def _finish(first: _Run, behind: Sequence[_Run], name: str) -> Finish | None:
-    """From what the first layers give to what is wanted; None where that is all there is."""
+    """A function from the outputs of the first layers to the output `name`; None if they are it."""
     if not behind and len(first.gives) == 1:
         return None
     parts, computes = _parts(first.gives), [run.ready() for run in behind]
@@ -255,7 +255,7 @@ def _states(step: Step) -> int:
 
 
 def _computed(step: Step, weights: Mapping[str, Float32], states: int) -> Callable[[Known], None]:
-    """What computes a layer of any other kind."""
+    """The function that computes a layer of any other kind."""
     layer, name, act = step.layer, step.layer.name, ACTIVATIONS[step.layer.activation]
     if layer.kind in RECURRENT:
         recur, count = RECURRENT[layer.kind](step, weights), _states(step)
@@ -303,7 +303,7 @@ def _rows(values: Known) -> int:
 
 
 def _joined(runs: Sequence[_Run], ends: Collection[str]) -> list[_Run]:
-    """Those that lead to what is wanted, or carry a state, with dense layers put together."""
+    """The runs that lead to `ends`, or carry a state, with dense layers joined."""
     needed, chain = set(ends), list[_Run]()
     for run in reversed(runs):
         if run.gives[0][0] in needed or run.kind in RECURRENT:

@@ -42,7 +42,7 @@ class Chain:
 
 @dataclass
 class Search:
-    """What a search for orders knows.
+    """The state of a search for orders of layers.
 
     Args:
         inputs: What is observed, vectors and images.

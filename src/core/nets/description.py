@@ -65,7 +65,7 @@ class Network:
 
     @property
     def inputs(self) -> list[str]:
-        """What it sees, by name."""
+        """The names of its inputs."""
         names = [name for layer in self.layers for name in sources(layer)]
         return [name for name in dict.fromkeys(names) if is_input(name)]
 

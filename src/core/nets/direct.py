@@ -12,7 +12,7 @@ from .numpy_layers import Stack
 
 @dataclass(frozen=True)
 class Direct:
-    """What is computed from float32 observations `(B, n)` and nothing else.
+    """A network and choice over float32 observations `(B, n)` alone.
 
     Args:
         inputs: The distribution's inputs.
@@ -46,7 +46,7 @@ class Direct:
 
 
 def quicker(direct: Direct | None, rows: int) -> Direct | None:
-    """What computes so many rows, if numpy is quicker at that than torch, as measured.
+    """`direct` if numpy is quicker than torch for so many rows, as measured; else None.
 
     It is up to 1,024 rows, where torch's dispatch costs more than the arithmetic. On one core it is
     for any number of rows, for networks that it computes by columns; torch shares a large batch

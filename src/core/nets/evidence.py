@@ -31,7 +31,7 @@ _MOST: Final = 4_000
 
 @dataclass(frozen=True)
 class Records:
-    """What was recorded.
+    """Recorded observations and outputs.
 
     Args:
         path: Where it lies.
@@ -46,7 +46,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Decision:
-    """What the records say.
+    """The network that fits the records best.
 
     The network that comes closest, how far it is from what was recorded, by output, and how many
     networks and recorded observations were tried.

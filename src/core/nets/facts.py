@@ -1,4 +1,4 @@
-"""What is known of a policy beside the code of its network."""
+"""Facts about a policy that help to guess its network: weights, spaces, settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_COMPARED: Final = 1 << 22
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known beside the weights.
+    """Facts about a policy that help to guess its network.
 
     Args:
         shapes: Of the weights by name, in the order of the file.
@@ -54,7 +54,7 @@ def facts_of(
     *,
     algorithm: str = "",
 ) -> Facts:
-    """What is known of a policy or module whose network is to be guessed; spaces may be lost."""
+    """Collect the facts of a policy or module; its spaces may be lost."""
     parts: dict[str, Part] = {}
     if observation_space is not None:
         parts = observed_parts(observation_space, _seen_shape(settings))

@@ -98,7 +98,7 @@ def _values(
 def _sources(
     search: Search, chain: Chain, first: tuple[End, ...] = ()
 ) -> list[tuple[tuple[End, ...], float]]:
-    """Where a branch may begin: the end of the shared layers, what is seen, any layer."""
+    """Where a branch may begin: behind the shared layers, at the inputs, at any layer."""
     costs: list[tuple[tuple[End, ...], float]] = []
     if first:
         costs.append((first, 0.0))

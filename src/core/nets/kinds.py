@@ -1,4 +1,4 @@
-"""What a layer may be, and the settings of each kind, as a description holds them."""
+"""The kinds of layers and the settings of each, as a description holds them."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ LOWEST: Final = float(np.finfo(np.float32).min)
 
 
 def joined(inputs: list[Any]) -> Any:
-    """What goes into a layer, side by side."""
+    """The inputs of a layer, concatenated."""
     return inputs[0] if len(inputs) == 1 else xp.concatenate(inputs, -1)
 
 

@@ -1,4 +1,4 @@
-"""What comes out of each kind of layer, and whether its weights fit what goes in."""
+"""The output shape of each kind of layer, and checks that weights fit the inputs."""
 
 from __future__ import annotations
 
@@ -236,10 +236,6 @@ def _parameter(all_shapes: Known, layer: Layer, inputs: Sequence[Shape]) -> Boun
     return out, {"weight": layer.value}, {}
 
 
-def _flatten(layer: Layer, inputs: Sequence[Shape]) -> Bound:
-    return (sum(math.prod(shape) for shape in inputs),), {}, {}
-
-
 def _reshape(layer: Layer, inputs: Sequence[Shape]) -> Bound:
     shape, sizes = _joined(layer, inputs), list(layer.value)
     total, fixed = math.prod(shape), math.prod(size for size in sizes if size > 0)
@@ -320,7 +316,7 @@ LAYER_SHAPES: Final[Mapping[str, Callable[[Known, Layer, Sequence[Shape]], Bound
     "dueling": _without_weights(_dueling),
     "embedding": _embedding,
     "expected": _without_weights(_expected),
-    "flatten": _without_weights(_flatten),
+    "flatten": lambda known, layer, seen: ((sum(math.prod(shape) for shape in seen),), {}, {}),
     "gru": _recurrent,
     "layer_norm": _layer_norm,
     "lstm": _recurrent,

@@ -91,7 +91,7 @@ class ColumnStack:
     def _places(
         self, rows: int
     ) -> tuple[Float32, list[tuple[Float32, Float32, Float32, Activation | None]], Float32]:
-        """Where so many rows are computed.
+        """The buffers for so many rows.
 
         Where the input goes; for each product but the last its weights, what they are multiplied
         with, where that is written, and the activation; what the last ones are multiplied with.

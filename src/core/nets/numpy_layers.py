@@ -26,7 +26,7 @@ def numpy_activation(name: Any) -> Activation | None:
 
 
 def described_activation(name: Any) -> str:
-    """What model settings call an activation, as a description of a network does.
+    """The name in a network's description for an activation of the model settings.
 
     Raises:
         ConfigError: It has no numpy form (torch may have one).

@@ -1,4 +1,4 @@
-"""What a described network sees: a policy's observations, whole and in parts, by name.
+"""The inputs of a described network: a policy's observations, whole and in parts, by name.
 
 Numpy and torch alike. Choices are one-hot, as the old stack's preprocessors make them; a nested
 observation is also there as one vector, in the order of its space, and any part of it under

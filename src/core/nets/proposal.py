@@ -215,7 +215,7 @@ def _masked(data: dict[str, Any], mask: str) -> dict[str, Any]:
 
 
 def _inputs_of(facts: Facts, layers: Sequence[Unit]) -> tuple[list[End], list[str]]:
-    """What the first layers may take, and masks of actions."""
+    """The possible inputs of the first layers, and masks of actions."""
     if not facts.inputs:
         first = next((unit for unit in layers if unit.kind in ("dense", "lstm", "gru")), None)
         return [End("obs", (first.ins if first else 0,))], []

@@ -1,4 +1,4 @@
-"""What charts are made of: round numbers on an axis, a frame, lines and words as SVG.
+"""The parts of charts: round numbers on an axis, a frame, lines and words as SVG.
 
 Places along a chart are shares of its width, in percent, so that a chart is as wide as its page
 while its words keep their size.
@@ -42,7 +42,7 @@ class Scale:
         self.ticks = [place * step for place in range(first, last + 1)]
 
     def share(self, value: float) -> float:
-        """Where a value lies, in percent; what is beyond the ends at the nearest of them."""
+        """The place of a value in percent; values beyond the ends lie at the nearest end."""
         low, high = self.ticks[0], self.ticks[-1]
         inside = min(max(value, low), high) if value == value else low
         return 100 * (inside - low) / (high - low)
@@ -125,7 +125,7 @@ def text(kind: str, x: float, y: float, words: str, anchor: str = "middle") -> s
 
 
 def axis_title(across: str, y: float) -> str:
-    """What an axis shows, below its middle."""
+    """The title of an axis, below its middle."""
     return text("tick", 50, y, across)
 
 

@@ -1,1 +1,1 @@
-"""What lives while a policy acts: threads, sessions, caches, random draws."""
+"""Helpers while a policy acts: threads, sessions, caches, random draws."""

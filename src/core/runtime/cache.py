@@ -1,4 +1,4 @@
-"""What was made for the last few keys, so that it is not made again."""
+"""A cache of the last few keys."""
 
 from __future__ import annotations
 

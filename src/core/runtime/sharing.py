@@ -1,4 +1,4 @@
-"""What objects need that several threads share: a lock of their own, and values of each thread.
+"""For objects that several threads share: locks that copy, and values of each thread.
 
 A lock guards what outlasts a call (sessions, counts, random numbers); what a call leaves behind
 for the next line of its own thread, such as the features that `value_function()` reads after

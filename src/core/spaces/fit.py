@@ -168,7 +168,7 @@ def _as_array(value: Any) -> Array | None:
 
 
 def _cast(value: Any, dtype: np.dtype[Any]) -> Array | str:
-    """What is no array yet as one of `dtype`, or what it is instead."""
+    """A value as an array of `dtype`, or words for what it is instead."""
     try:
         array = np.asarray(value)
         if dtype.kind in "iu" and array.dtype.kind in "iu" and array.size:

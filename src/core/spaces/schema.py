@@ -65,7 +65,7 @@ def field_of(space: Any, name: str) -> Any:
 
 
 class Fields(abc.ABC):
-    """What a file says of one space, in some layout."""
+    """The fields of one space in a file, in some layout."""
 
     spelled: ClassVar[Mapping[str, str]] = {}
     """What the layout calls fields that have another name in it."""
@@ -213,10 +213,6 @@ def _text(fields: Fields) -> AnySpace:
     return gym.spaces.Text(longest, min_length=shortest, charset="".join(charset))
 
 
-def _tuple(fields: Fields) -> AnySpace:
-    return gym.spaces.Tuple([fields.checked(child) for child in fields.listed()])
-
-
 def _dict(fields: Fields) -> AnySpace:
     ordered: dict[Any, AnySpace] = {}
     check = KeyGuard(fields.budget).check
@@ -235,7 +231,7 @@ def _dict(fields: Fields) -> AnySpace:
 
 
 def _one_of(fields: Fields) -> AnySpace:
-    children = [fields.checked(child) for child in fields.listed()]
+    children = list(map(fields.checked, fields.listed()))
     one_of: Any = getattr(gym.spaces, "OneOf", None)
     if one_of is None or not children:
         raise corrupt("a OneOf space cannot be made", expected="gymnasium >= 1.0 and some spaces")
@@ -288,7 +284,7 @@ _MAKE: Final[dict[str, Callable[[Fields], AnySpace]]] = {
     "Text": _text,
     "Dict": _dict,
     "FlexDict": _dict,
-    "Tuple": _tuple,
+    "Tuple": lambda fields: gym.spaces.Tuple(list(map(fields.checked, fields.listed()))),
     "OneOf": _one_of,
     "Sequence": _sequence,
     "Graph": _graph,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -63,9 +63,12 @@ def _describe_children(space: AnySpace, kind: str, level: int) -> str:
         _describe(child, level + 1) if kind == "Tuple" else f"{key}: {_describe(child, level + 1)}"
         for key, child in children[:_MAX_CHILDREN]
     ]
-    if len(children) > _MAX_CHILDREN:
-        shown.append(f"... {len(children) - _MAX_CHILDREN} more")
-    return ", ".join(shown)
+    return ", ".join([*shown, *_more(children)])
+
+
+def _more(children: Sequence[Any]) -> list[str]:
+    count = len(children) - _MAX_CHILDREN
+    return [f"... {count} more"] if count > 0 else []
 
 
 def _describe_box(space: Any, level: int) -> str:
@@ -137,15 +140,8 @@ def _describe_graph(space: Any, level: int) -> str:
 
 
 def _describe_one_of(space: Any, level: int) -> str:
-    spaces = space.spaces
-    shown = [_inner(child, level) for child in spaces[:_MAX_CHILDREN]]
-    if len(spaces) > _MAX_CHILDREN:
-        shown.append(f"... {len(spaces) - _MAX_CHILDREN} more")
-    return f"OneOf({' | '.join(shown)})"
-
-
-def _describe_repeated(space: Any, level: int) -> str:
-    return f"Repeated({_inner(space.child_space, level)}, up to {space.max_len})"
+    shown = [_inner(child, level) for child in space.spaces[:_MAX_CHILDREN]]
+    return f"OneOf({' | '.join([*shown, *_more(space.spaces)])})"
 
 
 def _inner(space: AnySpace, level: int) -> str:
@@ -162,5 +158,7 @@ _DESCRIBE: Final[dict[str, Callable[[Any, int], str]]] = {
     "Graph": _describe_graph,
     "OneOf": _describe_one_of,
     "Simplex": lambda space, level: f"Simplex{space.shape} {space.dtype}",
-    "Repeated": _describe_repeated,
+    "Repeated": lambda space, level: (
+        f"Repeated({_inner(space.child_space, level)}, up to {space.max_len})"
+    ),
 }

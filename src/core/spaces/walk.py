@@ -43,7 +43,7 @@ def _kind_of_type(space_type: Any) -> str:
 
 
 def kind_of(space: AnySpace) -> str:
-    """What a space is at heart: 'Box', 'Dict', ... or '' for a class of the user's own.
+    """The kind of a space: 'Box', 'Dict', ... or '' for a class of the user's own.
 
     Subclasses count as their base; RLlib's Simplex, Repeated and FlexDict are known by name.
     """
@@ -216,7 +216,7 @@ def _check_form(space: AnySpace, value: Nest, path: Path) -> None:
 
 
 def form_mismatch(space: AnySpace, value: Nest) -> tuple[str, str] | None:
-    """What a Dict or Tuple expects around its leaves and what was found, or None if it fits."""
+    """The expected and the found form of a value of a Dict or Tuple, or None if it fits."""
     if kind_of(space) == "Tuple":
         count = len(children_of(space))
         if not isinstance(value, (tuple, list, np.ndarray)):

@@ -16,7 +16,7 @@ _OWN_FACTS: Final = ("class_name", "missing", "kinds")
 
 
 def find(name: str, slot: Slot, trust: Trust = NOTHING) -> Any:
-    """What a file's name stands for in a slot; None where nobody knows, or it does not fit.
+    """The object for a file's name in a slot; None if it is unknown or does not fit.
 
     The caller's words count first, then our own table, then what `rlconnect.trust` was given.
     """
@@ -30,7 +30,7 @@ def find(name: str, slot: Slot, trust: Trust = NOTHING) -> Any:
 
 
 def resolve(name: str, slot: Slot, trust: Trust = NOTHING, call: str = "") -> Any:
-    """What a file's name stands for in a slot.
+    """The object for a file's name in a slot; an error if it is unknown or does not fit.
 
     `call` is what the caller called, for the error: "from_checkpoint".
     """
@@ -51,7 +51,7 @@ class Names:
         self.missing: dict[str, Slot] = {}
 
     def find(self, name: str, slot: Slot) -> Any:
-        """What a name stands for; an inert stand-in where nobody knows."""
+        """The object for a name; an inert stand-in if it is unknown."""
         answer = find(name, slot, self.trust)
         if answer is None:
             self.missing.setdefault(name, slot)

@@ -1,4 +1,4 @@
-"""What a caller lets a file name: classes and functions, for one call or for the process."""
+"""Classes and functions that a caller lets files name, for one call or for the process."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Trust:
 
     @classmethod
     def of(cls, words: Words) -> Trust:
-        """What a caller said, in any of the ways it may be said."""
+        """The `Trust` for anything that a caller may pass as `trust`."""
         if words is None:
             return NOTHING
         if isinstance(words, Trust):
@@ -66,7 +66,7 @@ class Trust:
         self._short[last] = [*others, thing]
 
     def find(self, name: str) -> Any:
-        """What a name of a file stands for; None if nobody gave it a meaning."""
+        """The object for a name in a file; None if nobody gave one."""
         if not self:
             return None
         path = name.replace(":", ".")
@@ -86,7 +86,7 @@ class Trust:
         return {**lone, **self._alone, **self._named}
 
     def exactly(self, name: str) -> Any:
-        """What was given under this very name; None if nothing."""
+        """The object that was given under this very name, or None."""
         return self._alone.get(name)
 
     @property

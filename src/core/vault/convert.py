@@ -52,7 +52,7 @@ _Notes = dict[tuple[str, str], Problem]
 
 @dataclass(frozen=True)
 class Conversion:
-    """What `convert` wrote.
+    """The result of `convert`.
 
     Args:
         source: What was read.

@@ -133,7 +133,7 @@ class Decoding:
         return self._decoded[path]
 
     def _document(self, path: Path, role: str) -> Any:
-        """What a folder of our own format holds in place of a pickle."""
+        """The data of a folder in our own format that stands in place of a pickle."""
         from .own.own_format import read_folder
         from .own.stand_ins import live_stand_ins
 
@@ -192,12 +192,12 @@ class Decoding:
 
     @property
     def unsafe(self) -> tuple[CallRecord, ...]:
-        """What would run programs if an ordinary unpickler opened these files."""
+        """Calls that would run programs if an ordinary unpickler opened these files."""
         return tuple(self._unsafe.values())[:_MAX_FOREIGN]
 
     @property
     def foreign(self) -> tuple[ForeignReference, ...]:
-        """What was collected, in the order it was met."""
+        """The user's own classes and functions, in the order they were met."""
         return tuple(self._foreign.values())
 
 

@@ -75,7 +75,7 @@ class Node:
             yield from child.walk()
 
     def first(self, key: str) -> Any:
-        """What the first JSON file of the tree that has something under a key gives; or None."""
+        """The value of a key in the first JSON file of the tree that has one; or None."""
         return next((part.metadata[key] for part in self.walk() if part.metadata.get(key)), None)
 
     def said(self, key: str) -> str:
@@ -391,7 +391,7 @@ def _nothing_in(path: Path, limits: Limits) -> NotACheckpointError:
 
 
 def _listed(listed_entries: list[os.DirEntry[str]]) -> str:
-    """What files in a folder are instead, as far as their first bytes tell."""
+    """The kinds of files in a folder, as far as their first bytes tell."""
     kinds: dict[str, str] = {}
     for entry in listed_entries:
         if len(kinds) < 3 and entry.is_file(follow_symlinks=False):

@@ -48,7 +48,7 @@ class SavedFile(NamedTuple):
 
 @dataclass(frozen=True)
 class SaveManifest:
-    """What one save wrote.
+    """The files of one save.
 
     Args:
         generation: How many saves to this folder there were, this one included.
@@ -183,7 +183,7 @@ def _manifest_for(folder: Path) -> tuple[Path, SaveManifest | None]:
 
 
 def _generation_of(folder: Path) -> int | None:
-    """What the JSON file of a component says; None where nothing does."""
+    """The generation in the JSON file of a component, or None."""
     for name in COMPONENT_FILES:
         generation = _said_in(folder / name).get(GENERATION)
         if type(generation) is int:
@@ -192,7 +192,7 @@ def _generation_of(folder: Path) -> int | None:
 
 
 def _component(file: Path) -> dict[str, Any]:
-    """What the JSON file of a component holds; nothing where it is another or none."""
+    """The content of a component's JSON file; empty if it is another or none."""
     if not file.is_file():
         return {}
     try:
@@ -203,7 +203,7 @@ def _component(file: Path) -> dict[str, Any]:
 
 
 def _said_in(file: Path) -> dict[str, Any]:
-    """What a save wrote into the JSON file of a component."""
+    """The entry of a save in the JSON file of a component."""
     data = _component(file).get(KEY)
     return data if isinstance(data, dict) else {}
 

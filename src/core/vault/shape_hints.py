@@ -1,4 +1,4 @@
-"""What names and shapes of weights tell of the spaces and the algorithm they were trained for."""
+"""Guess spaces and algorithm from names and shapes of weights."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _depth(name: str) -> tuple[int, str]:
 
 
 def space_hint(record: PolicyRecord | ModuleRecord) -> str:
-    """What the weights tell of lost spaces, ready to be passed; empty where they tell nothing.
+    """Lost spaces as the weights suggest them, ready to be passed; empty if they suggest none.
 
     Example:
         >>> import numpy as np

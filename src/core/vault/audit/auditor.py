@@ -192,7 +192,7 @@ class Auditor:
         self.content(unpacked, f"{place} (packed)", kind, depth + 1)
 
     def _inside(self, value: Any, place: str, depth: int) -> None:
-        """What lies as bytes or text in decoded data."""
+        """Look at bytes and text inside decoded data."""
         visited: set[int] = set()
         pending: list[tuple[Any, str]] = [(value, "")]
         while pending:
@@ -235,7 +235,7 @@ class Auditor:
 
 
 def _texts_of(text: str) -> Any:
-    """What JSON says, but for its numbers, which hold nothing; what is no JSON, as it is.
+    """The data in JSON text, numbers as their lengths; the text itself if it is no JSON.
 
     A key that stands twice is kept.
     """

@@ -31,7 +31,7 @@ _MOST_ARGUMENTS: Final = 4
 
 
 def unsafe_calls(trace: Trace, value: Any, place: str) -> list[CallRecord]:
-    """What of a pickle would run programs on opening; quick where there is nothing.
+    """The calls in a pickle that would run programs on opening; quick if there are none.
 
     `value` is None where it could not be read to its end.
     """
@@ -117,7 +117,7 @@ def _is_of_family(built: Opaque) -> bool:
 
 
 def _attribute(built: Opaque) -> tuple[Kind, str]:
-    """What `getattr(owner, name)` of an owner that the file makes comes to."""
+    """The kind of `getattr(owner, name)` for an owner that the file makes."""
     owner, name = built.args[:2] if len(built.args) >= 2 else (None, None)
     if not isinstance(owner, Opaque) or not isinstance(name, str) or name.startswith("__"):
         return "runner", "reaches any attribute by name"

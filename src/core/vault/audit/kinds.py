@@ -78,7 +78,7 @@ def kind_of(module: str, name: str) -> tuple[Kind, str]:
 
 
 def _listed_above(path: str) -> str:
-    """What the longest listed beginning of a dotted name does; empty where none is listed."""
+    """The words for the longest listed beginning of a dotted name; empty if none is listed."""
     while path:
         path = path.rpartition(".")[0]
         if path in RUNNERS:
@@ -87,7 +87,7 @@ def _listed_above(path: str) -> str:
 
 
 def _reached(parts: list[str], root: str) -> str:
-    """What a qualified name goes through that no class of data has; empty for an ordinary one."""
+    """The part of a qualified name that leads out of plain data; empty for an ordinary name."""
     is_library = root in _LIBRARIES
     for index, part in enumerate(parts):
         is_dunder = part.startswith("__") and part.endswith("__") and part not in _OF_CLASSES

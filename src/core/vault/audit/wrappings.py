@@ -1,4 +1,4 @@
-"""What bytes are by how they begin: pickles of every protocol, and what pickles are wrapped in."""
+"""Recognise pickles of every protocol, and files that wrap them, by their first bytes."""
 
 from __future__ import annotations
 

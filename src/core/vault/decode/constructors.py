@@ -81,10 +81,6 @@ def _getattr(machine: PickleMachine, args: tuple[Any, ...]) -> GlobalRef:
     return machine.name(owner.module, f"{owner.name}.{name}")
 
 
-def _builtin_type(machine: PickleMachine, args: tuple[Any, ...]) -> GlobalRef:
-    return machine.name("types", args[0])
-
-
 def _reconstructor(machine: PickleMachine, args: tuple[Any, ...]) -> Opaque:
     cls, _base, contents = args
     opaque = Opaque(cls)
@@ -194,7 +190,7 @@ CONSTRUCTORS: Final = _aliases(
         ("collections", "deque"): _list,
         ("copyreg", "__newobj__"): _new_object,
         ("copyreg", "_reconstructor"): _reconstructor,
-        ("cloudpickle", "_builtin_type"): _builtin_type,
+        ("cloudpickle", "_builtin_type"): lambda machine, args: machine.name("types", args[0]),
         ("cloudpickle", "_class_setstate"): _attach_state,
         ("cloudpickle", "_function_setstate"): _attach_state,
         ("numpy", "dtype"): new_dtype,

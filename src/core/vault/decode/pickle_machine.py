@@ -53,7 +53,7 @@ class NotBuiltError(Exception):
 
 @dataclass
 class Trace:
-    """What a file named while it was read, and what its opener would have called.
+    """The names in a pickle, and the calls that an ordinary unpickler would have made.
 
     Args:
         references: How often each (module, name) was named.

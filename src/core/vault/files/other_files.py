@@ -1,4 +1,4 @@
-"""What a file is that is no checkpoint, told by its first bytes."""
+"""Recognise files that are no checkpoints by their first bytes."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def base_name(text: Any) -> str:
 
 
 def entries(folder: Path, limits: Limits) -> list[os.DirEntry[str]]:
-    """What lies directly in a folder, sorted by name."""
+    """The entries of a folder, sorted by name."""
     listed: list[os.DirEntry[str]] = []
     try:
         with os.scandir(folder) as scan:

@@ -62,7 +62,7 @@ def encode(document: Any, *, arrays: dict[str, Array] | None = None, inline_up_t
 
 
 def _place(index: int, item: Any) -> str:
-    """What an item of a list is called in names of arrays.
+    """The name of a list's item in the names of arrays.
 
     A pair that begins with a name goes by it, so that putting another one before it (a connector,
     say) moves no array.

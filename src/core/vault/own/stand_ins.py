@@ -115,7 +115,7 @@ class PlainStandIns:
 
 
 def live_stand_ins(value: Any) -> Any:
-    """What `PlainStandIns` wrote, as stand-ins again; inert as before."""
+    """Data of `PlainStandIns` with its stand-ins again; inert as before."""
     if isinstance(value, dict):
         if MARK in value:
             return _stand_in(value)

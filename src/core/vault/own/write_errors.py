@@ -1,4 +1,4 @@
-"""What a disk says when it refuses a save, as one error that tells what to do about it."""
+"""One error for a disk that refuses a save, with a hint what to do about it."""
 
 from __future__ import annotations
 
@@ -75,5 +75,5 @@ def refusal(target: Path, why: str, hint: str) -> CheckpointWriteError:
 
 
 def hint_for(code: int | None) -> str:
-    """What to do about an error number; empty where nobody knows."""
+    """The hint for an error number; empty if there is none."""
     return _HINTS.get(code or 0, "")

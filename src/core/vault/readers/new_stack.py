@@ -151,7 +151,7 @@ def _component(node: Node, decoding: Decoding) -> ComponentRecord:
 
 
 def _constructor(node: Node, decoding: Decoding) -> dict[str, Any]:
-    """What a component's class file holds; a note where the file is named and gone."""
+    """The content of a component's class file; notes a problem if the file is gone."""
     named = base_name(node.metadata.get(CLASS_KEY))
     if node.class_file is None and named:
         decoding.problem(

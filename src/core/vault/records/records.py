@@ -248,7 +248,7 @@ class ForeignReference:
 
 @dataclass(frozen=True)
 class CallRecord:
-    """What an ordinary unpickler would call or look up on opening the files; nothing here does.
+    """A call or look-up that an ordinary unpickler would make on opening the files.
 
     Args:
         name: Dotted name of the function or class.
