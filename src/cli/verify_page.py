@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..core.spaces.observation_text import shown
+from ..core.spaces.text import shown
 from ..core.text.visible import visible
 
 _MOST: Final = 5

@@ -9,7 +9,7 @@ import numpy as np
 from ...core.arrays.stage_differences import StageComparison
 from ...core.pages.charts import agreement_bar, difference_bars, return_pairs
 from ...core.pages.document import document, facts, flow, pill, table
-from ...core.spaces.observation_text import shown
+from ...core.spaces.text import shown
 from ...core.text.visible import visible_html as escape
 
 if TYPE_CHECKING:

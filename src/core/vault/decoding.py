@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from ..errors import CheckpointError, CorruptCheckpointError
 from .audit.calls import unsafe_calls
-from .audit.warning import warn_of_unsafe
 from .decode.constructors import CONSTRUCTORS
 from .decode.load_limits import Limits, one_load
 from .decode.pickle_machine import PickleMachine, Trace
@@ -24,7 +23,14 @@ from .decode.walk import named_places
 from .file_names import DOCUMENT_ENDING, ENCODINGS
 from .files.other_files import HEAD, other_file_error
 from .files.reading import read_bytes
-from .records.records import CallRecord, FileRecord, ForeignReference, Problem, ProblemKind
+from .records.records import (
+    CallRecord,
+    FileRecord,
+    ForeignReference,
+    Problem,
+    ProblemKind,
+    warn_of_unsafe,
+)
 
 # Modules whose names in a file are no news: they are what RLlib itself stands on.
 _FAMILIAR: Final = frozenset(sys.stdlib_module_names) - {"__main__"} | {

@@ -21,9 +21,8 @@ from ..text.shell import command
 from . import file_names
 from .decode.load_limits import Limits
 from .file_names import ENCODINGS, INNER_STATE, OWN_MANIFEST, STATES, WORKER_FILE, Role
-from .files.cached_links import cached_file
 from .files.other_files import HEAD, other_kind, pointer_error
-from .files.reading import access_error, base_name, entries, read_head, read_json
+from .files.reading import access_error, base_name, cached_file, entries, read_head, read_json
 from .own.leftovers import survivor
 
 _WHOLE: Final = ("own", "worker", "algorithm")  # what is a checkpoint, never a part of one

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from ..nets.setting import NETWORK
-from .audit.warning import unsafe_line
 from .names import CONNECTORS
-from .records.records import Checkpoint, ModuleRecord, PolicyRecord
+from .records.records import Checkpoint, ModuleRecord, PolicyRecord, unsafe_line
 from .shape_hints import space_hint
 
 _MOST_NAMED: Final = 4

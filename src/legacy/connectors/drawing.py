@@ -10,8 +10,7 @@ import numpy as np
 
 from ...core.adapters.drawing import drawn_of
 from ...core.pages.figure import Figure
-from ...core.spaces.observation_text import short_shape
-from ...core.spaces.text import short_space
+from ...core.spaces.text import short_shape, short_space
 from ...core.step.part import contribution_of
 from .adapted import acted_space, seen_space
 from .connector import ActionConnector, works_on_all

@@ -15,9 +15,9 @@ from ...core.text.shell import command
 from ...core.trust import Trust
 from ...core.trust.names import words
 from ...core.vault import Checkpoint, ConnectorRecord, PolicyRecord, open_checkpoint
-from ...core.vault.audit.warning import warn_of_unsafe
 from ...core.vault.chosen import chosen
 from ...core.vault.readers.old_policy import merged_config, policy_record
+from ...core.vault.records.records import warn_of_unsafe
 from ..connectors.connector import ActionConnector, AgentConnector
 from ..connectors.registry import UnknownConnectorError, unknown_connectors
 from ..heads.network_setting import described_networks, with_network

@@ -13,7 +13,7 @@ from ...core.data.checked import mapping
 from ...core.data.damage import at
 from ...core.types import Array
 from ...core.vault import PolicyRecord, open_checkpoint
-from ...core.vault.audit.warning import warn_of_unsafe
+from ...core.vault.records.records import warn_of_unsafe
 from .build import serialized
 from .policy import Policy
 from .policy_spec import PolicySpec

@@ -27,8 +27,8 @@ from ...core.trust import Names, Slot, Trust, find, together
 from ...core.trust.arguments import live_arguments
 from ...core.trust.names import unknown
 from ...core.vault import Checkpoint, ModuleRecord, open_checkpoint
-from ...core.vault.audit.warning import warn_of_unsafe
 from ...core.vault.file_names import MODULE_STATE
+from ...core.vault.records.records import warn_of_unsafe
 from ...core.vault.shape_hints import space_hint
 from ..saving.class_names import saved_name
 from ..saving.class_slots import CATALOG, MODULE, NETWORK_CLASS

@@ -2,7 +2,7 @@
 
 import gymnasium as gym
 import rlconnect.v2 as v2
-from rlconnect.core.vault.files.cached_links import cached_file
+from rlconnect.core.vault.files.reading import cached_file
 
 from tests.core.vault.recorded import cached
 

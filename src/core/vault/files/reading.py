@@ -2,8 +2,9 @@
 
 A link is followed where the caller named it, and never below: what a checkpoint's folder holds is
 the checkpoint, and a link in it could lead to any file of this machine. Only the links that a
-download cache is made of lead to what is surely its own (`cached_links`). Our own format is read
-by the same rule.
+download cache is made of lead to what is surely its own: Hugging Face keeps what it downloads as
+`models--NAME/blobs/HASH`, and each version of it as links below `models--NAME/snapshots/VERSION/`.
+Whoever has such a folder has its `blobs` beside it. Our own format is read by the same rule.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from ...errors import (
 )
 from ..decode.load_limits import Limits
 from ..decode.walk import check_depth
-from .cached_links import cached_file
 from .json_text import measure
 from .other_files import HEAD, pointer_error
 
@@ -41,6 +41,33 @@ NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 _SMALL: Final = 1 << 20
 _MOST_EXTENTS: Final = 10_000
 _MOST_DIGITS: Final = 400
+
+
+_VERSIONS: Final = "snapshots"
+_CONTENTS: Final = "blobs"
+
+
+def cached_file(link: Path) -> Path | None:
+    """The file that a link of a download cache stands for; None for any other path.
+
+    It lies directly in the real folder `blobs` beside a folder `snapshots` that the link lies in,
+    and is a regular file. Open what is given, not the link: that may change in between. A link in
+    any of the folders above it is followed, as the caller named them.
+    """
+    try:
+        text = os.readlink(link)
+        folder = os.path.realpath(link.parent)
+        target = Path(os.path.normpath(os.path.join(folder, text)))
+        versions = target.parent.with_name(_VERSIONS)
+        is_beside = versions in (Path(folder), *Path(folder).parents)
+        if target.parent.name != _CONTENTS or not is_beside:
+            return None
+        is_plain = stat.S_ISDIR(os.lstat(target.parent).st_mode) and stat.S_ISREG(
+            os.lstat(target).st_mode
+        )
+    except (OSError, ValueError):
+        return None
+    return target if is_plain else None
 
 
 def base_name(text: Any) -> str:

@@ -12,13 +12,15 @@ Nothing here is live: each stack builds its own objects from these records. Unkn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import numpy as np
 from gymnasium import Space
 
+from ...errors import UnsafeContentWarning
 from .weights import WeightTable
 
 Kind = Literal[
@@ -374,3 +376,18 @@ class Checkpoint:
 def fields_of(record: Any, names: Iterable[str]) -> dict[str, Any]:
     """Some fields of a record, by names that stand in our code."""
     return {name: getattr(record, name) for name in names}
+
+
+def unsafe_line(calls: Sequence[CallRecord]) -> str:
+    """What an ordinary unpickler would run, in one line."""
+    more = f" and {len(calls) - 1} more" if len(calls) > 1 else ""
+    return f"an ordinary unpickler would run {calls[0]}{more}; rlconnect reads it as data"
+
+
+def warn_of_unsafe(calls: Sequence[CallRecord]) -> None:
+    """Warn where an ordinary unpickler would run programs; silent for honest files."""
+    if calls:
+        warning = UnsafeContentWarning(
+            unsafe_line(calls), hint="`inspect --audit` lists all of it."
+        )
+        warnings.warn(warning, stacklevel=3)
