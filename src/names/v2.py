@@ -310,7 +310,7 @@ TUNING: Final = """\
 -.trial: Trial @ /ray.tune.experiment.trial /ray.tune.experiment
 .training_run: TrainingRun
 .tuner: run @ /ray.tune
-.tuner: TuneError @ /ray.tune.error /ray.tune
+.trial: TuneError @ /ray.tune.error /ray.tune
 .tuner: Tuner @ /ray.tune.tuner /ray.tune
 .variants: BasicVariantGenerator @ /ray.tune.search.basic_variant /ray.tune.search
 ..algorithms.saved_run: Checkpoint=SavedFolder @ /ray.air.config /ray.air /ray.train /ray.tune

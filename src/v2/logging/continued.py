@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ...core.errors import CorruptCheckpointError
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
@@ -17,6 +17,7 @@ from ...core.vault.files.reading import read_bytes
 from .flat_result import flat
 
 _STEP: Final = "training_iteration"
+_Reader: TypeAlias = Callable[[bytes, list[str]], "Mapping[str, Any] | None"]
 
 
 def cut_after(folder: Path, iteration: int) -> dict[int, dict[str, Any]]:
@@ -38,43 +39,49 @@ def cut_after(folder: Path, iteration: int) -> dict[int, dict[str, Any]]:
     return rows
 
 
-def _cut(
-    file: Path,
-    iteration: int,
-    read: Callable[[bytes, list[str]], Mapping[str, Any] | None],
-    rows: dict[int, dict[str, Any]],
-) -> None:
+def read_results(folder: Path) -> list[dict[str, Any]]:
+    """The results in a folder, as they were written; without the half of one at the end.
+
+    Raises:
+        CorruptCheckpointError: They are damaged.
+    """
+    return [dict(row) for row, _, _ in _rows(folder / RESULTS, _json_row) if row is not None]
+
+
+def _cut(file: Path, iteration: int, read: _Reader, rows: dict[int, dict[str, Any]]) -> None:
+    size = 0
+    for row, step, length in _rows(file, read):
+        if row is not None:
+            if step > iteration:
+                break
+            rows[step] = flat(row)
+        size += length
+    if os.path.lexists(file) and size < file.stat().st_size:
+        os.truncate(file, size)
+
+
+def _rows(file: Path, read: _Reader) -> Iterator[tuple[Mapping[str, Any] | None, int, int]]:
+    """The rows of a file, each with its iteration and its length; None for what tells no row."""
     if not os.path.lexists(file):
         return
-    size = 0
     columns: list[str] = []
-    for number, line in enumerate(_lines(file), 1):
+    for number, line in enumerate(io.BytesIO(read_bytes(file, DEFAULT_LIMITS)), 1):
         if not line.endswith(b"\n"):  # what a killed process was writing
-            break
+            return
         try:
             row = read(line, columns)
-            step = None if row is None else int(row[_STEP])
+            step = 0 if row is None else int(row[_STEP])
         except (ValueError, KeyError, TypeError, RecursionError, csv.Error) as error:
             raise CorruptCheckpointError(
                 f"{file}, line {number}: this is no result",
                 found=str(error)[:100],
                 hint="move the file away; the run goes on with a new one.",
             ) from error
-        if row is not None and step is not None:
-            if step > iteration:
-                break
-            rows[step] = dict(row)
-        size += len(line)
-    if size < file.stat().st_size:
-        os.truncate(file, size)
-
-
-def _lines(file: Path) -> Iterator[bytes]:
-    return io.BytesIO(read_bytes(file, DEFAULT_LIMITS))
+        yield row, step, len(line)
 
 
 def _json_row(line: bytes, columns: list[str]) -> Mapping[str, Any] | None:
-    return flat(json.loads(line))
+    return json.loads(line)  # type: ignore[no-any-return]
 
 
 def _csv_step(line: bytes, columns: list[str]) -> Mapping[str, Any] | None:

@@ -11,7 +11,8 @@ from .stopping import CombinedStopper as CombinedStopper, FunctionStopper as Fun
 from .trainable import Trainable as Trainable
 from .trainables import get_trainable_cls as get_trainable_cls, register_trainable as register_trainable, with_parameters as with_parameters, with_resources as with_resources
 from .training_run import TrainingRun as TrainingRun
-from .tuner import TuneError as TuneError, Tuner as Tuner, run as run
+from .trial import TuneError as TuneError
+from .tuner import Tuner as Tuner, run as run
 from .variants import BasicVariantGenerator as BasicVariantGenerator
 _HOME: dict[str, str]
 AsyncHyperBandScheduler = _ASHAScheduler

@@ -8,6 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
+from ...core.data.damage import at
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.saved_run import SavedFolder
 from ..config.algorithm_config import AlgorithmConfig
@@ -17,9 +18,11 @@ from ..distributed.trainables import algorithm_trainable, ray_trainable, real_tu
 from .callback import Callback
 from .reporting import TuneContext, running
 from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
+from .saved_space import check_same, space_from_data, space_to_data
+from .saved_trials import RUN_FILE, GoingOn, SavedTrials
 from .schedulers import ASHAScheduler, FIFOScheduler
 from .stopping import Stopper, stopper_of
-from .trainables import can_save, is_class_trainable, trainable_of
+from .trainables import can_save, default_config, is_class_trainable, trainable_of
 from .trial import Checkpoints, Trial
 from .variants import BasicVariantGenerator
 
@@ -41,23 +44,47 @@ class RayRun:
         tune_config: TuneConfig,
         run_config: RunConfig,
         begin_from: Any = None,
+        going_on: GoingOn | None = None,
     ) -> None:
         running_ray("trials side by side")
         self._tune = tune = real_tune()
         self._tune_config, self._run_config = tune_config, run_config
+        self._going_on = going_on
         self._shared: dict[str, Any] = {}
+        self.trials: list[Trial] = []
         is_of_tune = isinstance(trainable, type) and issubclass(trainable, tune.Trainable)
+        name, runnable = (trainable.__name__, trainable) if is_of_tune else trainable_of(trainable)
+        self.path = Path()
+        if going_on is not None:
+            self.path = going_on.folder
+            space = self._space_again(name, runnable, space)
+        space = {} if space is None else space
+        self._saved = SavedTrials(name, True, {}, {}, {}, {}, "", [])
         if begin_from is not None:  # A trial's process is in another folder.
             begin_from = str(Path(begin_from).absolute())
-        self._trainable = trainable
+        self._trainable = runnable
         self._can_save = is_of_tune
-        space = {} if space is None else space
         if not is_of_tune:
-            name, runnable = trainable_of(trainable)
+            self._saved.space = space_to_data(space)
             self._trainable, space = self._in_ray(name, runnable, space, begin_from)
         self._space = in_ray_words(tune, space)
-        self.path = Path()
-        self.trials: list[Trial] = []
+
+    def _space_again(self, name: str, runnable: Any, space: Any) -> Any:
+        """The space of a run that goes on; one that is given is held to it.
+
+        Raises:
+            ConfigError: The run is of another trainable or space.
+        """
+        if not (self.path / RUN_FILE).is_file():  # Ray's alone.
+            return space
+        saved = SavedTrials.read(self.path)
+        saved.check_trainable(name, self.path)
+        with at(RUN_FILE, "space"):
+            if space is None and saved.space:
+                return space_from_data(saved.space, default_config(runnable))
+            if saved.space:
+                check_same(saved.space, space)
+        return space
 
     def _in_ray(self, name: str, runnable: Any, space: Any, begin_from: Any) -> tuple[Any, Any]:
         """Something as Ray Tune runs it, and what is open of its settings."""
@@ -80,12 +107,37 @@ class RayRun:
         Raises:
             Exception: What a trial failed with, where the run is to `fail_fast="raise"`.
         """
+        tuner = self._new() if self._going_on is None else self._again(self._going_on)
+        grid = tuner.fit()
+        self.path = Path(grid.experiment_path)
+        of_path = {result.path: result for result in grid}
+        trials = self._tune.ExperimentAnalysis(grid.experiment_path).trials
+        # One that was begun again stands last with Ray; its tag tells which one it is.
+        in_order = sorted(trials, key=lambda each: int(each.experiment_tag.partition("_")[0]))
+        self.trials = [
+            self._trial(number, each, of_path[each.path]) for number, each in enumerate(in_order)
+        ]
+
+    def _again(self, going_on: GoingOn) -> Any:
+        """Ray's own tuner of a run that goes on."""
+        return self._tune.Tuner.restore(
+            str(going_on.folder),
+            self._trainable,
+            resume_unfinished=going_on.resume_unfinished,
+            resume_errored=going_on.resume_errored and not going_on.restart_errored,
+            restart_errored=going_on.restart_errored,
+            param_space=self._space or None,
+        )
+
+    def _new(self) -> Any:
+        """Ray's own tuner of a new run."""
         tune, trials_config, settings = self._tune, self._tune_config, self._run_config
-        watch = _Watch()
-        callbacks = [_hooked(tune, each) for each in (watch, *(settings.callbacks or ()))]
+        callbacks = [
+            _hooked(tune, each) for each in (_Note(self._saved), *(settings.callbacks or ()))
+        ]
         above = settings.storage_path or settings.local_dir
         verbosity = {} if settings.verbose is None else {"verbose": settings.verbose}
-        tuner = tune.Tuner(
+        return tune.Tuner(
             self._trainable,
             param_space=self._space,
             tune_config=tune.TuneConfig(
@@ -107,14 +159,6 @@ class RayRun:
                 **verbosity,
             ),
         )
-        grid = tuner.fit()
-        self.path = Path(grid.experiment_path)
-        of_path = {result.path: result for result in grid}
-        # One that was begun again stands last with Ray; its tag tells which one it is.
-        in_order = sorted(watch.trials, key=lambda each: int(each.experiment_tag.partition("_")[0]))
-        self.trials = [
-            self._trial(number, each, of_path[each.path]) for number, each in enumerate(in_order)
-        ]
 
     def _saving(self) -> dict[str, Any]:
         saving = asdict(self._run_config.checkpoint_config or CheckpointConfig())
@@ -154,14 +198,17 @@ def in_ray_words(tune: Any, value: Any) -> Any:
     return [in_ray_words(tune, part) for part in value] if type(value) is list else value
 
 
-class _Watch(Callback):
-    """Keeps Ray's trials."""
+class _Note(Callback):
+    """Leaves beside what Ray keeps of a run what its settings were, to be held to."""
 
-    def __init__(self) -> None:
-        self.trials: list[Any] = []
+    def __init__(self, saved: SavedTrials) -> None:
+        self._saved = saved
+        self._is_written = False
 
-    def on_experiment_end(self, trials: list[Any], **info: Any) -> None:
-        self.trials = list(trials)
+    def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        if not self._is_written:
+            self._saved.write(Path(trial.path).parent)
+            self._is_written = True
 
 
 def _hooked(tune: Any, callback: Any) -> Any:

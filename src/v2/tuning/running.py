@@ -14,16 +14,30 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...core.data.damage import at
 from ...core.errors import ConfigError
 from ...core.text.visible import visible
+from ...core.vault.files.reading import base_name
 from ..config.algorithm_config import AlgorithmConfig
+from ..config.saved_config import config_from
 from ..config.search_space import is_open
+from ..logging.continued import read_results
 from ..logging.progress_line import progress_text
 from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
+from .saved_space import check_same, check_settings, space_from_data, space_to_data
+from .saved_trials import (
+    RUN_FILE,
+    GoingOn,
+    SavedTrials,
+    chosen_config,
+    chosen_to_data,
+    config_to_data,
+    read_end,
+)
 from .schedulers import ASHAScheduler
-from .stopping import RESULT_KEYS, CombinedStopper, metric_of, stopper_of
-from .trainables import is_class_trainable, trainable_of
-from .trial import Checkpoints, Trial
+from .stopping import RESULT_KEYS, CombinedStopper, Stopper, metric_of, seconds_of, stopper_of
+from .trainables import default_config, is_class_trainable, trainable_of
+from .trial import Checkpoints, Trial, TuneError
 from .trial_run import TrialRun
 from .variants import BasicVariantGenerator, Variant
 
@@ -43,48 +57,58 @@ class TrialsRun:
         tune_config: TuneConfig,
         run_config: RunConfig,
         begin_from: Any = None,
+        going_on: GoingOn | None = None,
     ) -> None:
         self._name, self._trainable = trainable_of(trainable)
-        self._space = {} if space is None else space
         self._tune_config, self._run_config = tune_config, run_config
-        self._begin_from = begin_from
+        self._begin_from, self._going_on = begin_from, going_on
         self._saving = run_config.checkpoint_config or CheckpointConfig()
         self._now = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-        self.path = run_config.folder(f"{self._name}_{self._now}")
         self.trials: list[Trial] = []
         if not is_class_trainable(self._trainable):
             self._refuse_saving()
         tune_config.refuse_strangers(is_in_ray=False)
         run_config.refuse_strangers(is_in_ray=False)
+        self._is_from_file = going_on is not None and space is None
+        self._space = {} if space is None else space
+        if going_on is None:
+            self.path = run_config.folder(f"{self._name}_{self._now}")
+        else:
+            self.path = going_on.folder
+            self._take_up(going_on)
+
+    @property
+    def _plain(self) -> Any:
+        """The space as a dict."""
+        space = self._space
+        return space.to_dict() if isinstance(space, AlgorithmConfig) else space
 
     def go(self) -> None:
-        """Run them all.
+        """Run them all, or those that go on.
 
         Raises:
             Exception: What a trial failed with, where the run is to `fail_fast="raise"`.
         """
         settings, trials_config = self._run_config, self._tune_config
-        stopper = stopper_of(settings.stop, trials_config.time_budget_s)
-        if isinstance(trials_config.scheduler, ASHAScheduler):
-            trials_config.scheduler.compare_by(trials_config.metric, trials_config.mode)
-            stopper = CombinedStopper(stopper, trials_config.scheduler)
-        search = trials_config.search_alg or BasicVariantGenerator()
-        plain = self._space.to_dict() if isinstance(self._space, AlgorithmConfig) else self._space
-        # All of them now: what a trial does to numpy's generator cannot reach the next one.
-        variants = search.variants(plain, trials_config.num_samples)
-        run_id = secrets.token_hex(3)[:5]
-        self.trials = [self._trial(run_id, number, each) for number, each in enumerate(variants)]
+        self._stopper = self._what_ends_trials()
+        if self._going_on is None:
+            self._begin()
+        else:
+            self._go_back(self._going_on)
         failing = settings.failure_config or FailureConfig()
         self._call("setup", stop=settings.stop, num_samples=trials_config.num_samples)
         for trial in self.trials:
-            if stopper.stop_all():
+            if trial.status != "PENDING":
+                continue
+            if self._stopper.stop_all():
                 break
-            self._tell(f"{trial} begins{_of_it(trial)}")
+            goes_on = f"goes on after {len(trial.history)} results" if trial.history else "begins"
+            self._tell(f"{trial} {goes_on}{_of_it(trial)}")
             run = TrialRun(
                 trial,
                 self._trainable,
                 self._config_of(trial),
-                stopper,
+                self._stopper,
                 self._call,
                 self.path.name,
                 self._begin_from,
@@ -102,26 +126,111 @@ class TrialsRun:
             )
         self._tell(f"results are in {self.path}")
 
+    def _what_ends_trials(self) -> Stopper:
+        trials_config = self._tune_config
+        seconds_left = None
+        if trials_config.time_budget_s is not None:
+            spent = sum(trial.last_result.get("time_total_s", 0.0) for trial in self.trials)
+            seconds_left = seconds_of(trials_config.time_budget_s) - spent
+        stopper = stopper_of(self._run_config.stop, seconds_left)
+        if not isinstance(trials_config.scheduler, ASHAScheduler):
+            return stopper
+        trials_config.scheduler.compare_by(trials_config.metric, trials_config.mode)
+        return CombinedStopper(stopper, trials_config.scheduler)
+
+    def _begin(self) -> None:
+        """Make the trials, and note in the run's folder which they are."""
+        search = self._tune_config.search_alg or BasicVariantGenerator()
+        # All of them now: what a trial does to numpy's generator cannot reach the next one.
+        variants = search.variants(self._plain, self._tune_config.num_samples)
+        run_id = secrets.token_hex(3)[:5]
+        self.trials = [self._trial(run_id, number, each) for number, each in enumerate(variants)]
+        objects: dict[str, str] = {}
+        saved = SavedTrials(
+            trainable=self._name,
+            is_in_ray=False,
+            space=space_to_data(self._space),
+            tune_config=config_to_data(self._tune_config, objects),
+            run_config=config_to_data(self._run_config, objects),
+            objects=objects,
+            run_id=run_id,
+            trials=[
+                {
+                    "folder": Path(trial.path).name,
+                    "name": trial.custom_trial_name,
+                    "tag": trial.evaluated_params,
+                    "chosen": chosen_to_data(self._plain, variant.chosen),
+                }
+                for trial, variant in zip(self.trials, variants, strict=True)
+            ],
+        )
+        saved.write(self.path)
+
+    def _take_up(self, going_on: GoingOn) -> None:
+        """Take the trials as the run's folder has them; nothing is changed there yet.
+
+        Raises:
+            ConfigError: Another thing was run, or with another space.
+        """
+        saved = SavedTrials.read(self.path)
+        saved.check_trainable(self._name, self.path)
+        with at(RUN_FILE, "space"):
+            if self._is_from_file:
+                self._space = space_from_data(saved.space, default_config(self._trainable))
+            else:
+                check_same(saved.space, self._space)
+        for number, each in enumerate(saved.trials):
+            with at(RUN_FILE, "trials", number):
+                config = chosen_config(self._plain, each["chosen"])
+                trial = Trial(self._name, number, saved.run_id, config, str(each["tag"]))
+                trial.custom_trial_name = each["name"]
+                self._put(trial, base_name(each["folder"]))
+            self.trials.append(trial)
+            trial.read_folder()
+            trial.status, error = read_end(Path(trial.path))
+            if trial.status == "ERROR":
+                trial.error = TuneError(f"{trial} has failed before", found=error)
+            is_going_on = going_on.takes(trial.status)
+            trial.status = "PENDING" if is_going_on else trial.status or "TERMINATED"
+
+    def _go_back(self, going_on: GoingOn) -> None:
+        """Bring what goes on back to its checkpoints, and let what ends trials see the rest."""
+        for trial in self.trials:
+            if trial.status == "PENDING":
+                trial.go_back(to_the_beginning=trial.error is not None and going_on.restart_errored)
+                trial.error = None
+            for row in read_results(Path(trial.path)):
+                self._stopper(trial.trial_id, row)
+
     def _trial(self, run_id: str, number: int, variant: Variant) -> Trial:
         trial = Trial(self._name, number, run_id, variant.config, variant.tag)
-        given = self._tune_config
-        if given.trial_name_creator is not None:
-            trial.custom_trial_name = str(given.trial_name_creator(trial))
-        if given.trial_dirname_creator is not None:
-            name = str(given.trial_dirname_creator(trial))
+        naming = self._tune_config
+        if naming.trial_name_creator is not None:
+            trial.custom_trial_name = str(naming.trial_name_creator(trial))
+        if naming.trial_dirname_creator is not None:
+            name = str(naming.trial_dirname_creator(trial))
         else:
             name = f"{trial}_{trial.experiment_tag}"[:200] + f"_{self._now}"
+        self._put(trial, name)
+        return trial
+
+    def _put(self, trial: Trial, name: str) -> None:
+        """Give a trial its folder."""
         folder = self.path / name
         trial.path = str(folder)
         trial.checkpoints = Checkpoints(folder, self._saving)
-        return trial
 
     def _config_of(self, trial: Trial) -> Any:
         """What a trial's thing is made with: a config where a config was given."""
-        if not isinstance(self._space, AlgorithmConfig):
-            return trial.config
-        opened = {key for key, value in self._space.to_dict().items() if is_open(value)}
-        return self._space.with_values({key: trial.config[key] for key in opened})
+        config: Any = trial.config
+        if isinstance(self._space, AlgorithmConfig):
+            opened = {key for key, value in self._space.to_dict().items() if is_open(value)}
+            config = self._space.with_values({key: trial.config[key] for key in opened})
+        default = default_config(self._trainable)
+        if self._is_from_file and default is not None:
+            config = config_from(config, default)
+            check_settings(config)
+        return config
 
     def _call(self, hook: str, **given: Any) -> None:
         if hook not in ("setup",):

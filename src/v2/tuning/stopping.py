@@ -40,6 +40,11 @@ class Stopper(abc.ABC):
         return False
 
 
+def seconds_of(time: float | timedelta) -> float:
+    """A time in seconds."""
+    return time.total_seconds() if isinstance(time, timedelta) else float(time)
+
+
 class NoopStopper(Stopper):
     """Ends nothing."""
 
@@ -76,8 +81,7 @@ class TimeoutStopper(NoopStopper):
     """Ends all trials after so many seconds, counted from the first result."""
 
     def __init__(self, timeout: float | timedelta) -> None:
-        seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
-        self._seconds, self._began = float(seconds), monotonic()
+        self._seconds, self._began = seconds_of(timeout), monotonic()
 
     @override
     def stop_all(self) -> bool:

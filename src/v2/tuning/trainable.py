@@ -130,6 +130,10 @@ class Trainable:
         path = os.fspath(checkpoint_path)
         read_as_one(path, lambda kept: self.load_checkpoint(path if kept is None else str(kept)))
 
+    def continue_from(self, result: Mapping[str, Any]) -> None:
+        """Count on from a result that a former process gave."""
+        self._progress.continue_from(result)
+
     def stop(self) -> None:
         """End, by `cleanup`."""
         self.cleanup()

@@ -55,6 +55,12 @@ def is_class_trainable(trainable: Any) -> bool:
     return isinstance(trainable, type) and issubclass(trainable, (Algorithm, Trainable))
 
 
+def default_config(trainable: Any) -> Any:
+    """The settings that an algorithm has by default; None for all other things."""
+    is_algorithm = isinstance(trainable, type) and issubclass(trainable, Algorithm)
+    return trainable.get_default_config() if is_algorithm else None
+
+
 def can_save(trainable: Any) -> bool:
     """Whether it says how it is saved."""
     if issubclass(trainable, Algorithm):

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from ...core.vault.own.leftovers import removed
+from ...core.errors import RlconnectError
+from ...core.vault.own.leftovers import removed, sweep_folder
 from ..algorithms.saved_run import SavedFolder
+from ..logging.continued import cut_after, read_results
 from ..logging.flat_result import scalars
 from .run_config import CheckpointConfig
 from .stopping import metric_of
 from .variants import word
+
+_NUMBERED: Final = re.compile(r"checkpoint_([0-9]{1,12})")
+
+
+class TuneError(RlconnectError, RuntimeError):
+    """Trials have failed. `trials` says which."""
 
 
 class Trial:
@@ -74,15 +83,47 @@ class Trial:
         self.last_result = result
         self.history.append(scalars(result))
 
+    def read_folder(self) -> list[dict[str, Any]]:
+        """Take what its folder has, results and checkpoints; gives the results."""
+        rows = [{**row, "config": self.config} for row in read_results(Path(self.path))]
+        for row in rows:
+            self.take(row)
+            self.checkpoints.find(row)
+        return rows
+
+    def go_back(self, *, to_the_beginning: bool = False) -> None:
+        """Go back to the last checkpoint: results after it are taken away, and come again."""
+        folder = Path(self.path)
+        if not folder.is_dir():
+            return
+        if to_the_beginning:
+            self.checkpoints.forget()
+        self.last_result = self.checkpoints.latest_result
+        iteration = self.last_result.get("training_iteration", 0)
+        self.history = [row for row in self.history if row["training_iteration"] <= iteration]
+        sweep_folder(folder)
+        cut_after(folder, iteration)
+        self.checkpoints.sweep()
+
 
 class Checkpoints:
-    """The checkpoints of a trial, of which some are kept."""
+    """The checkpoints of a trial, of which some are kept.
+
+    Attributes:
+        latest: The last one.
+        latest_result: The result that it came after.
+    """
 
     def __init__(self, folder: Path, settings: CheckpointConfig) -> None:
         self._folder, self._settings = folder, settings
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin without any."""
         self._count = 0
         self._held: list[tuple[SavedFolder, dict[str, Any]]] = []
         self.latest: SavedFolder | None = None
+        self.latest_result: dict[str, Any] = {}
 
     def is_due(self, iteration: int, is_last: bool) -> bool:
         """Whether an iteration is one to save after."""
@@ -96,20 +137,46 @@ class Checkpoints:
 
     def add(self, folder: Path, metrics: Mapping[str, Any]) -> SavedFolder:
         """Take one that was written to `next_folder()`, and drop what need not be kept."""
-        self._count += 1
-        before, self.latest = self.latest, SavedFolder(folder)
-        self._held.append((self.latest, dict(metrics)))
-        if self._settings.checkpoint_score_attribute is not None:
-            self._held.sort(key=self._score)
-        keep = self._settings.num_to_keep or len(self._held)
-        dropped = [held for held, _ in self._held[:-keep]]
-        self._held = self._held[-keep:]
+        before = self.latest
+        self._take(folder, metrics)
+        dropped = self._trim()
         if before is not None and all(before is not held for held, _ in self._held):
             dropped.append(before)
         for each in dropped:
             if each is not self.latest:
                 removed(Path(each.path))
-        return self.latest
+        return self.latest or SavedFolder(folder)
+
+    def find(self, result: Mapping[str, Any]) -> None:
+        """Take the one that came after a result, if it is there."""
+        name = result.get("checkpoint_dir_name")
+        if isinstance(name, str) and (match := _NUMBERED.fullmatch(name)):
+            folder = self._folder / name
+            if folder.is_dir() and not folder.is_symlink():
+                self._count = int(match[1])
+                self._take(folder, result)
+                self._trim()
+
+    def sweep(self) -> None:
+        """Take away folders of others: what was dropped, or came after the last result."""
+        known = {each.path for each, _ in self._held} | {getattr(self.latest, "path", "")}
+        for folder in self._folder.iterdir():
+            if _NUMBERED.fullmatch(folder.name) and str(folder) not in known:
+                removed(folder)
+
+    def _take(self, folder: Path, metrics: Mapping[str, Any]) -> None:
+        self._count += 1
+        self.latest, self.latest_result = SavedFolder(folder), dict(metrics)
+        self._held.append((self.latest, self.latest_result))
+
+    def _trim(self) -> list[SavedFolder]:
+        """Let go of what need not be kept; gives it."""
+        if self._settings.checkpoint_score_attribute is not None:
+            self._held.sort(key=self._score)
+        keep = self._settings.num_to_keep or len(self._held)
+        dropped = [held for held, _ in self._held[:-keep]]
+        self._held = self._held[-keep:]
+        return dropped
 
     def hold(
         self, latest: SavedFolder | None, kept: list[tuple[SavedFolder, dict[str, Any]]]

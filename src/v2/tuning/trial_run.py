@@ -13,7 +13,9 @@ from ..algorithms.iteration import Progress
 from ..algorithms.saved_run import SavedFolder
 from ..logging.loggers import UnifiedLogger
 from .reporting import TuneContext, running
+from .saved_trials import forget_end, write_end
 from .stopping import Stopper
+from .trainable import Trainable
 from .trainables import can_save, is_class_trainable
 from .trial import Trial
 
@@ -38,32 +40,34 @@ class TrialRun:
         self._trial, self._trainable, self._config = trial, trainable, config
         self._stopper, self._call, self._begin_from = stopper, call, begin_from
         self._context = TuneContext(trial, experiment_name, self._on_report)
-        self._progress = Progress()
 
     def go(self, max_failures: int) -> None:
         """Run it to its end; an error is kept in the trial.
 
-        It is begun again so often at most, from its last checkpoint; -1 without end.
+        It begins at its last checkpoint if it has one. When it fails it is begun again so often at
+        most; -1 without end.
         """
         trial = self._trial
-        self._logger = UnifiedLogger(trial.config, trial.path)
         trial.status = "RUNNING"
+        forget_end(trial)
         self._call("on_trial_start", trial=trial)
         failures = 0
-        try:
-            while trial.status == "RUNNING":
-                try:
-                    with running(self._context):
-                        self._run()
-                    trial.status = "TERMINATED"
-                except Exception as error:
-                    failures += 1
-                    with replaced_file(Path(trial.path) / "error.txt") as told:
-                        told.write_text(traceback.format_exc(), encoding="utf-8")
-                    if 0 <= max_failures < failures:
-                        trial.error, trial.status = error, "ERROR"
-        finally:
-            self._logger.close()
+        while trial.status == "RUNNING":
+            trial.go_back()
+            self._logger = UnifiedLogger(trial.config, trial.path)
+            try:
+                with running(self._context):
+                    self._run()
+                trial.status = "TERMINATED"
+            except Exception as error:
+                failures += 1
+                with replaced_file(Path(trial.path) / "error.txt") as staged:
+                    staged.write_text(traceback.format_exc(), encoding="utf-8")
+                if 0 <= max_failures < failures:
+                    trial.error, trial.status = error, "ERROR"
+            finally:
+                self._logger.close()
+        write_end(trial)
         is_done = trial.error is None
         self._call("on_trial_complete" if is_done else "on_trial_error", trial=trial)
 
@@ -78,30 +82,39 @@ class TrialRun:
         more = {}
         if issubclass(self._trainable, Algorithm):  # Its folder; what it writes is written here.
             more["logger_creator"] = lambda _: UnifiedLogger(None, trial.path, loggers=())
-        made = self._trainable(config=self._config, **more)
+        runnable = self._trainable(config=self._config, **more)
         try:
-            begin_from = trial.checkpoint or self._begin_from
-            if begin_from is not None:
-                made.restore(begin_from)
-            while True:
-                result = made.train()
+            if trial.checkpoint is not None:
+                runnable.restore(trial.checkpoint)
+                if isinstance(runnable, Trainable):
+                    runnable.continue_from(trial.last_result)
+            elif self._begin_from is not None:
+                runnable.restore(self._begin_from)
+            is_last = False
+            while not is_last:
+                result = runnable.train()
                 is_last = self._is_last(result)
+                is_due = can_save(self._trainable) and trial.checkpoints.is_due(
+                    result["training_iteration"], is_last
+                )
+                folder = trial.checkpoints.next_folder()
+                result["checkpoint_dir_name"] = folder.name if is_due else None
                 self._take(result, is_last)
-                settles = can_save(self._trainable)
-                if settles and trial.checkpoints.is_due(result["training_iteration"], is_last):
-                    made.save(folder := trial.checkpoints.next_folder())
+                if is_due:
+                    runnable.save(folder)
                     self._keep(folder)
-                if is_last:
-                    return
         finally:
-            made.stop()
+            runnable.stop()
 
     def _run_function(self) -> None:
+        self._progress = Progress()
+        self._progress.continue_from(self._trial.last_result)
         self._progress.begin()
         try:
-            given = self._trainable(self._config)
-            if given is not None:
-                self._on_report(given if isinstance(given, Mapping) else {"_metric": given}, None)
+            returned = self._trainable(self._config)
+            if returned is not None:
+                is_mapping = isinstance(returned, Mapping)
+                self._on_report(returned if is_mapping else {"_metric": returned}, None)
         except TrialEndedError:
             return
         self._trial.last_result["done"] = True

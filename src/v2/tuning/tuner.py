@@ -6,21 +6,20 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-from ...core.errors import ConfigError, RlconnectError
+from ...core.errors import ConfigError
 from ..distributed.trainables import has_tune
 from .result_grid import ResultGrid
 from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
 from .running import TrialsRun
+from .saved_trials import RAY_FILE, GoingOn, SavedTrials, is_run
+from .trial import TuneError
 
 if TYPE_CHECKING:
     from ..config.algorithm_config import AlgorithmConfig
     from .ray_run import RayRun
-
-
-class TuneError(RlconnectError, RuntimeError):
-    """Trials have failed. `trials` says which."""
 
 
 class Tuner:
@@ -63,25 +62,27 @@ class Tuner:
         self._trainable, self._space, self._in_ray = trainable, param_space, in_ray
         self._tune_config = tune_config or TuneConfig()
         self._run_config = run_config or RunConfig()
+        self._restored: TrialsRun | RayRun | None = None
         self._results: ResultGrid | None = None
 
     def fit(self) -> ResultGrid:
-        """Run all trials.
+        """Run all trials; of a run that was restored, those that go on.
 
         Returns:
             Their results; what a trial failed with is its result's `error`.
         """
-        given = self._tune_config
-        run = _run_of(self._in_ray)(self._trainable, self._space, given, self._run_config)
+        run = self._restored or _run_of(self._in_ray)(
+            self._trainable, self._space, self._tune_config, self._run_config
+        )
         run.go()
-        self._results = ResultGrid(run.trials, str(run.path), given.metric, given.mode)
+        self._results = self._results_of(run)
         return self._results
 
     def get_results(self) -> ResultGrid:
-        """Give what `fit()` gave.
+        """Give what `fit()` gave; of a run that was restored, what there is so far.
 
         Raises:
-            ConfigError: It was not called yet.
+            ConfigError: There is nothing yet.
         """
         if self._results is None:
             raise ConfigError("there are no results yet", hint="call fit().")
@@ -89,21 +90,125 @@ class Tuner:
 
     @classmethod
     def can_restore(cls, path: str | os.PathLike[str], storage_filesystem: Any = None) -> bool:
-        """Whether a run can go on: none can, only single trials (see `restore`)."""
-        return False
+        """Whether a run lies in a folder that `restore` takes.
+
+        Args:
+            path: The run's folder.
+            storage_filesystem: Only None: local files.
+        """
+        return storage_filesystem is None and is_run(Path(path).expanduser())
 
     @classmethod
-    def restore(cls, path: str | os.PathLike[str], *_: Any, **__: Any) -> NoReturn:
-        """Tell what to do instead.
+    def restore(
+        cls,
+        path: str | os.PathLike[str],
+        trainable: Any,
+        resume_unfinished: bool = True,
+        resume_errored: bool = False,
+        restart_errored: bool = False,
+        param_space: Any = None,
+        storage_filesystem: Any = None,
+        *,
+        tune_config: TuneConfig | None = None,
+        run_config: RunConfig | None = None,
+        in_ray: bool | None = None,
+    ) -> Tuner:
+        """Take up a run that was cut off; `fit()` then lets it go on in its folder.
+
+        Trials that were cut off go on from their last checkpoints, others of which nothing ran
+        begin. What has ended is not run again, and nothing that the folder names is imported.
+
+        Args:
+            path: The run's folder, wherever it lies now.
+            trainable: What was run.
+            resume_unfinished: Whether trials that were cut off go on; else they count as ended.
+            resume_errored: Whether trials that failed go on from their last checkpoints.
+            restart_errored: Whether they run again from the beginning instead.
+            param_space: The space again. The folder has it where it is plain data; classes and
+                functions have to be given. It is held to what the folder says.
+            storage_filesystem: Only None: local files.
+            tune_config: As it was; needed where it has objects that are no data. Ray keeps its own.
+            run_config: Likewise: functions that end trials, callbacks.
+            in_ray: True lets real Ray Tune take up a run of its own. Ray reads its folder by
+                pickle, which runs what the folder says: only for folders that you trust.
 
         Raises:
-            ConfigError: Always.
+            CheckpointNotFoundError: No run lies there.
+            CorruptCheckpointError: What lies there is damaged.
+            ConfigError: It is a run of another trainable or space, or says less than is needed.
         """
-        raise ConfigError(
-            f"the run in {os.fspath(path)!r} cannot go on as a whole",
-            hint="go on from a trial: Algorithm.from_checkpoint(result.checkpoint), then train(); "
-            "or run(..., restore=checkpoint).",
+        folder = Path(path).expanduser().absolute()
+        if storage_filesystem is not None:
+            raise ConfigError("Tuner.restore(storage_filesystem=...)", expected="None: local files")
+        going_on = GoingOn(folder, resume_unfinished, resume_errored, restart_errored)
+        is_of_ray = _check_trust(folder, in_ray)
+        if not is_of_ray:
+            saved = SavedTrials.read(folder)
+            tune_config, run_config = saved.tuned_by(tune_config), saved.run_by(run_config)
+        tuner = cls(
+            trainable,
+            param_space=param_space,
+            tune_config=tune_config,
+            run_config=run_config,
+            in_ray=is_of_ray,
         )
+        tuner._restored = _run_of(is_of_ray)(
+            trainable, param_space, tuner._tune_config, tuner._run_config, going_on=going_on
+        )
+        tuner._results = tuner._results_of(tuner._restored)
+        return tuner
+
+    def _results_of(self, run: TrialsRun | RayRun) -> ResultGrid:
+        which = self._tune_config
+        return ResultGrid(run.trials, str(run.path), which.metric, which.mode)
+
+
+_SUFFIXES: Final[Mapping[str, tuple[bool, bool, bool]]] = {
+    "": (True, False, False),
+    "ERRORED": (True, True, False),
+    "RESTART_ERRORED": (True, False, True),
+    "ERRORED_ONLY": (False, True, False),
+    "RESTART_ERRORED_ONLY": (False, False, True),
+}
+"""What `run(resume="AUTO+...")` says of trials, as `GoingOn` has it."""
+
+
+def _going_on(resume: bool | str | None, where: RunConfig) -> GoingOn | None:
+    """What `run(resume=...)` asks for; None for a new run.
+
+    Raises:
+        ConfigError: It is none of the words, or there is no name to look for.
+    """
+    if not resume:
+        return None
+    word, _, suffix = ("" if resume is True else str(resume)).upper().partition("+")
+    if word not in ("", "AUTO") or suffix not in _SUFFIXES:
+        raise ConfigError(
+            f"run(resume={resume!r})",
+            expected='True or "AUTO", and behind it one of '
+            + ", ".join(f'"+{each}"' for each in _SUFFIXES if each),
+        )
+    if where.name is None:
+        raise ConfigError(f"run(resume={resume!r}) needs name=..., the run's folder")
+    folder = where.folder("")
+    is_new = word == "AUTO" and not is_run(folder)
+    return None if is_new else GoingOn(folder, *_SUFFIXES[suffix])
+
+
+def _check_trust(folder: Path, in_ray: bool | None) -> bool:
+    """Whether a run is Ray Tune's; that it may be read has to be said.
+
+    Raises:
+        ConfigError: It is, and nobody has said so.
+    """
+    is_of_ray = (folder / RAY_FILE).is_file()
+    if is_of_ray and not in_ray:
+        raise ConfigError(
+            f"the run in {folder} is Ray Tune's, which reads its folder by pickle",
+            hint="say in_ray=True where Ray is installed, if you trust the folder: a pickle runs "
+            "what it says.",
+        )
+    return is_of_ray
 
 
 def _run_of(in_ray: bool | None) -> type[TrialsRun] | type[RayRun]:
@@ -122,7 +227,7 @@ _SAVING: Final = {
     "checkpoint_at_end": "checkpoint_at_end",
 }
 """Settings of `run` that make a `CheckpointConfig`, and what that calls them."""
-_NOT_USED: Final = ("export_formats", "resume", "resume_config")
+_NOT_USED: Final = ("export_formats", "resume_config")
 _OF_NO_MEANING: Final = ("resources_per_trial", "reuse_actors", "max_concurrent_trials")
 
 
@@ -135,6 +240,7 @@ def run(
     max_failures: int = 0,
     fail_fast: bool | str = False,
     raise_on_failed_trial: bool = True,
+    resume: bool | str | None = None,
     in_ray: bool | None = None,
     **settings: Any,
 ) -> ResultGrid:
@@ -150,6 +256,9 @@ def run(
         max_failures: How often a trial is begun again.
         fail_fast: True runs no further trials after a failure, "raise" raises its error.
         raise_on_failed_trial: Whether failures are raised at the end.
+        resume: True lets the run in `storage_path/name` go on, as `Tuner.restore` does; "AUTO"
+            begins one if there is none. "+ERRORED" behind it lets trials that failed go on as well,
+            "+RESTART_ERRORED" lets them begin again; with "_ONLY" behind that, nothing but them.
         in_ray: See `Tuner`.
         **settings: Those of `RunConfig` (`name`, `stop`, `storage_path`, `verbose`, `callbacks`,
             ...) and of `TuneConfig` (`metric`, `mode`, `num_samples`, `time_budget_s`, ...).
@@ -175,7 +284,12 @@ def run(
         or CheckpointConfig(**{"checkpoint_at_end": False, **saving}),
         **settings,
     )
-    trials = _run_of(in_ray)(run_or_experiment, config, which, where, begin_from=restore)
+    going_on = _going_on(resume, where)
+    if going_on is not None:
+        in_ray = _check_trust(going_on.folder, in_ray)
+    trials = _run_of(in_ray)(
+        run_or_experiment, config, which, where, begin_from=restore, going_on=going_on
+    )
     trials.go()
     failed = [trial for trial in trials.trials if trial.error is not None]
     if failed and raise_on_failed_trial:

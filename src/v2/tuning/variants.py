@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
@@ -21,10 +21,17 @@ _MOST_OF_A_TAG: Final = 100
 
 
 class Variant(NamedTuple):
-    """The settings of a trial, and what is special about them in a few words."""
+    """The settings of a trial.
+
+    Attributes:
+        config: All of them.
+        tag: What is special about them, in a few words.
+        chosen: What was tried or drawn, by its path.
+    """
 
     config: dict[str, Any]
     tag: str
+    chosen: dict[Path, Any]
 
 
 class BasicVariantGenerator:
@@ -71,19 +78,23 @@ class BasicVariantGenerator:
                 "TuneConfig(num_samples=...)", expected="1 or more", found=repr(num_samples)
             )
         source = generator_of(self.random_state)
-        found = list(_found(space, ()))
+        open_settings = list(open_places(space, ()))
         grids = sorted(
-            ((path, list(value[GRID])) for path, value in found if not isinstance(value, Domain)),
+            (
+                (path, list(value[GRID]))
+                for path, value in open_settings
+                if not isinstance(value, Domain)
+            ),
             key=lambda grid: tuple(map(str, grid[0])),
         )
-        domains = [(path, value) for path, value in found if isinstance(value, Domain)]
+        domains = [(path, value) for path, value in open_settings if isinstance(value, Domain)]
         domains.sort(key=lambda each: not each[1].is_told)
-        made = []
+        variants = []
         for _ in range(num_samples):
             for values in itertools.product(*(values for _, values in reversed(grids))):
                 points = dict(zip([path for path, _ in grids], reversed(values), strict=True))
-                made.append(_variant(space, points, domains, source))
-        return made
+                variants.append(_variant(space, points, domains, source))
+        return variants
 
 
 def _variant(
@@ -92,17 +103,17 @@ def _variant(
     domains: list[tuple[Path, Domain]],
     source: Any,
 ) -> Variant:
-    config = _copied(space)
-    for path, value in points.items():
-        _put(config, path, value)
-    told = dict(points)
+    config = with_chosen(space, points)
+    chosen, untold = dict(points), set()
     for path, domain in domains:
         value = domain.draw(source, None if domain.is_told else _Spec(config=_Spec(config)))
-        _put(config, path, value)
-        if domain.is_told:
-            told[path] = value
-    order = sorted(told, key=lambda path: tuple(map(str, path)))
-    return Variant(config, ",".join(f"{path[-1]}={word(told[path])}" for path in order))
+        put(config, path, value)
+        chosen[path] = value
+        if not domain.is_told:
+            untold.add(path)
+    order = sorted(chosen.keys() - untold, key=lambda path: tuple(map(str, path)))
+    tag = ",".join(f"{path[-1]}={word(chosen[path])}" for path in order)
+    return Variant(config, tag, chosen)
 
 
 class _Spec(SimpleNamespace):
@@ -123,16 +134,31 @@ def _shown(value: Any) -> Any:
     return _Spec(value) if isinstance(value, Mapping) else value
 
 
-def _found(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    """What is open in some settings, in their order."""
+def open_places(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The grids and distributions in some settings, each with its path, in their order."""
     if isinstance(value, Domain) or (isinstance(value, Mapping) and GRID in value):
         yield path, value
     elif isinstance(value, Mapping):
         for key, part in value.items():
-            yield from _found(part, (*path, key))
+            yield from open_places(part, (*path, key))
     elif isinstance(value, list):
         for index, part in enumerate(value):
-            yield from _found(part, (*path, index))
+            yield from open_places(part, (*path, index))
+
+
+def with_chosen(space: Mapping[str, Any], chosen: Mapping[Path, Any]) -> dict[str, Any]:
+    """The settings of a space with values at some paths; the space stays as it is."""
+    config: dict[str, Any] = _copied(space)
+    for path, value in chosen.items():
+        put(config, path, value)
+    return config
+
+
+def put(config: Any, path: Sequence[Any], value: Any) -> None:
+    """Set what lies at a path in nested settings."""
+    for key in path[:-1]:
+        config = config[key]
+    config[path[-1]] = value
 
 
 def _copied(value: Any) -> Any:
@@ -140,12 +166,6 @@ def _copied(value: Any) -> Any:
     if type(value) is dict:
         return {key: _copied(part) for key, part in value.items()}
     return [_copied(part) for part in value] if type(value) is list else value
-
-
-def _put(config: Any, path: Path, value: Any) -> None:
-    for key in path[:-1]:
-        config = config[key]
-    config[path[-1]] = value
 
 
 def word(value: Any) -> str:

@@ -2,10 +2,13 @@
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import gymnasium
 import pytest
+from rlconnect.core.errors import ConfigError
 from rlconnect.v2 import PPO, PPOConfig, RLlibCallback, register_env, tuning
 
 pytestmark = pytest.mark.ray
@@ -201,3 +204,73 @@ def test_trials_stay_here_where_that_is_asked(tmp_path):
 
     assert seen == [os.getpid()]
     assert grid.num_errors == 0
+
+
+KILLED = """
+import os, signal, sys
+import ray
+from rlconnect.v2 import PPOConfig, tuning
+
+class Deadly(tuning.Callback):
+    def __init__(self, flag):
+        self.flag = flag  # Ray keeps the callback, which is to kill once
+
+    def on_trial_result(self, iteration, trials, trial, result, **info):
+        is_time = trial is trials[1] and result["training_iteration"] == 3
+        if is_time and not os.path.exists(self.flag):
+            open(self.flag, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+config = (
+    PPOConfig()
+    .environment("CartPole-v1")
+    .env_runners(num_env_runners=0)
+    .training(train_batch_size=100, minibatch_size=50, num_epochs=1)
+    .training(lr=tuning.grid_search([1e-3, 1e-4, 1e-5]))
+    .rl_module(model_config={"fcnet_hiddens": [8]})
+    .debugging(seed=3)
+)
+tuning.Tuner(
+    "PPO",
+    param_space=config,
+    run_config=tuning.RunConfig(
+        name=sys.argv[2],
+        storage_path=sys.argv[1],
+        verbose=0,
+        stop={"training_iteration": 5},
+        checkpoint_config=tuning.CheckpointConfig(checkpoint_frequency=1),
+        callbacks=[Deadly(sys.argv[1] + "/flag")],
+    ),
+    in_ray=True,
+).fit()
+"""
+
+
+def test_a_run_whose_process_was_killed_goes_on_in_ray(tmp_path):
+    """`Tuner.restore` in real Ray: the same curves as those of an unbroken run."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ends = [
+        subprocess.run(
+            [sys.executable, "-c", KILLED, str(tmp_path), name], env=env, check=False
+        ).returncode
+        for name in ("cut", "whole")
+    ]
+    cut = tmp_path / "cut"
+    assert ends == [-signal.SIGKILL, 0]
+
+    with pytest.raises(ConfigError, match="in_ray=True"):
+        tuning.Tuner.restore(cut, "PPO")
+    with pytest.raises(ConfigError, match="expected PPO, found DQN"):
+        tuning.Tuner.restore(cut, "DQN", in_ray=True)
+    with pytest.raises(ConfigError, match="has changed"):
+        tuning.Tuner.restore(cut, "PPO", param_space=PPOConfig(), in_ray=True)
+    grid = tuning.Tuner.restore(cut, "PPO", in_ray=True).fit()
+    whole = tuning.Tuner.restore(tmp_path / "whole", "PPO", in_ray=True).fit()
+
+    assert (grid.num_errors, grid.num_terminated) == (0, 3)
+    assert [each.config["lr"] for each in grid] == [1e-3, 1e-4, 1e-5]
+    assert grid[0].config["train_batch_size_per_learner"] in (None, 100)
+    returns = [[row.get(RETURN) for row in trial.history] for trial in grid.trials]
+    assert [len(each) for each in returns] == [5, 5, 5]
+    assert returns == [[row.get(RETURN) for row in trial.history] for trial in whole.trials]

@@ -329,7 +329,6 @@ def test_a_run_tells_of_its_trials(tmp_path, capsys):
         lambda: tuning.Tuner(
             print, run_config=tuning.RunConfig(checkpoint_config=SAVING(checkpoint_at_end=True))
         ).fit(),
-        lambda: tuning.Tuner.restore("folder"),
     ],
 )
 def test_what_is_not_there_is_named(make):
