@@ -30,7 +30,7 @@ from ..core.errors import (
 )
 from ..core.vault.decode.load_limits import DEFAULT_LIMITS
 from ..core.vault.decoding import Decoding
-from ..core.vault.file_names import PLAIN_SETTINGS, RESULT_TABLE, RESULTS
+from ..core.vault.file_names import PLAIN_SETTINGS, RESULT_TABLE, RESULTS, TRIAL_END
 from ..core.vault.files.reading import read_json
 from .damaged import Damage
 from .readers.json_lines import read_lines
@@ -312,7 +312,7 @@ def _trials(folder: Path) -> Iterator[Trial]:
             if place.parent not in states:
                 states[place.parent] = _states(place.parent)
             folders.clear()
-            yield Trial(place, states[place.parent].get(place.name, {}))
+            yield Trial(place, states[place.parent].get(place.name) or _end(place))
         folders[:] = [each for each in folders if not _NUMBERED.fullmatch(each)]
 
 
@@ -340,6 +340,12 @@ def _states(run: Path) -> dict[str, dict[str, Any]]:
                     _saved(each[1]) if isinstance(each, list) and each[1:] else {}
                 )
     return by_trial
+
+
+def _end(trial: Path) -> dict[str, Any]:
+    """How a trial of our own Tuner has ended, if it has."""
+    end = _json_in(trial / TRIAL_END) if (trial / TRIAL_END).is_file() else None
+    return {"status": end.get("status")} if end else {}
 
 
 def _saved(text: Any) -> dict[str, int]:

@@ -95,6 +95,11 @@ TRIAL_CHECKPOINT: Final = re.compile(r"checkpoint_(?:tmp)?[0-9a-f]+")
 PICKLED_SETTINGS: Final = "params.pkl"
 PLAIN_SETTINGS: Final = "params.json"
 """The settings of a trial, in which classes and functions are only text."""
+RUN_OF_TRIALS: Final = "tuner.json"
+"""What `v2.tuning.Tuner` keeps of a run; Ray Tune keeps a pickle."""
+RAY_S_RUN: Final = "tuner.pkl"
+TRIAL_END: Final = "trial.json"
+"""How a trial of ours has ended."""
 RESULTS: Final = "result.json"
 RESULT_TABLE: Final = "progress.csv"
 

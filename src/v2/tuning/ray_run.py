@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...core.data.damage import at
+from ...core.vault.file_names import RUN_OF_TRIALS
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.saved_run import SavedFolder
 from ..config.algorithm_config import AlgorithmConfig
@@ -19,7 +20,7 @@ from .callback import Callback
 from .reporting import TuneContext, running
 from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
 from .saved_space import check_same, space_from_data, space_to_data
-from .saved_trials import RUN_FILE, GoingOn, SavedTrials
+from .saved_trials import GoingOn, SavedTrials
 from .schedulers import ASHAScheduler, FIFOScheduler
 from .stopping import Stopper, stopper_of
 from .trainables import can_save, default_config, is_class_trainable, trainable_of
@@ -75,11 +76,11 @@ class RayRun:
         Raises:
             ConfigError: The run is of another trainable or space.
         """
-        if not (self.path / RUN_FILE).is_file():  # Ray's alone.
+        if not (self.path / RUN_OF_TRIALS).is_file():  # Ray's alone.
             return space
         saved = SavedTrials.read(self.path)
         saved.check_trainable(name, self.path)
-        with at(RUN_FILE, "space"):
+        with at(RUN_OF_TRIALS, "space"):
             if space is None and saved.space:
                 return space_from_data(saved.space, default_config(runnable))
             if saved.space:

@@ -17,7 +17,8 @@ from rich.text import Text
 from ...core.data.damage import at
 from ...core.errors import ConfigError
 from ...core.text.visible import visible
-from ...core.vault.files.reading import base_name
+from ...core.vault.file_names import RUN_OF_TRIALS
+from ...core.vault.files.reading import base_name, part_of
 from ..config.algorithm_config import AlgorithmConfig
 from ..config.saved_config import config_from
 from ..config.search_space import is_open
@@ -26,7 +27,6 @@ from ..logging.progress_line import progress_text
 from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
 from .saved_space import check_same, check_settings, space_from_data, space_to_data
 from .saved_trials import (
-    RUN_FILE,
     GoingOn,
     SavedTrials,
     chosen_config,
@@ -130,7 +130,8 @@ class TrialsRun:
         trials_config = self._tune_config
         seconds_left = None
         if trials_config.time_budget_s is not None:
-            spent = sum(trial.last_result.get("time_total_s", 0.0) for trial in self.trials)
+            last = [trial.history[-1] for trial in self.trials if trial.history]
+            spent = sum(row.get("time_total_s", 0.0) for row in last)
             seconds_left = seconds_of(trials_config.time_budget_s) - spent
         stopper = stopper_of(self._run_config.stop, seconds_left)
         if not isinstance(trials_config.scheduler, ASHAScheduler):
@@ -156,7 +157,7 @@ class TrialsRun:
             run_id=run_id,
             trials=[
                 {
-                    "folder": Path(trial.path).name,
+                    "folder": Path(trial.path).relative_to(self.path).as_posix(),
                     "name": trial.custom_trial_name,
                     "tag": trial.evaluated_params,
                     "chosen": chosen_to_data(self._plain, variant.chosen),
@@ -174,17 +175,17 @@ class TrialsRun:
         """
         saved = SavedTrials.read(self.path)
         saved.check_trainable(self._name, self.path)
-        with at(RUN_FILE, "space"):
+        with at(RUN_OF_TRIALS, "space"):
             if self._is_from_file:
                 self._space = space_from_data(saved.space, default_config(self._trainable))
             else:
                 check_same(saved.space, self._space)
         for number, each in enumerate(saved.trials):
-            with at(RUN_FILE, "trials", number):
+            with at(RUN_OF_TRIALS, "trials", number):
                 config = chosen_config(self._plain, each["chosen"])
                 trial = Trial(self._name, number, saved.run_id, config, str(each["tag"]))
-                trial.custom_trial_name = each["name"]
-                self._put(trial, base_name(each["folder"]))
+                trial.custom_trial_name = None if each["name"] is None else str(each["name"])
+                self._put(trial, _inside(self.path, str(each["folder"])))
             self.trials.append(trial)
             trial.read_folder()
             trial.status, error = read_end(Path(trial.path))
@@ -252,6 +253,19 @@ class TrialsRun:
                     f"CheckpointConfig({name}=...) means nothing for a function",
                     hint="report(metrics, checkpoint=...) in the function.",
                 )
+
+
+def _inside(folder: Path, name: str) -> str:
+    """A name that leads to a trial's folder in the run's.
+
+    Raises:
+        ValueError: It leads elsewhere.
+        UnsafeCheckpointError: A link lies there.
+    """
+    if any(base_name(step) != step for step in name.split("/")):
+        raise ValueError(f"{name!r} is no folder's name")
+    part_of(folder, name)
+    return name
 
 
 def _of_it(trial: Trial) -> str:

@@ -23,6 +23,7 @@ from ...core.data.damage import at
 from ...core.data.tagged import damaged
 from ...core.errors import CheckpointError, CheckpointNotFoundError, ConfigError
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.file_names import RAY_S_RUN, RUN_OF_TRIALS, TRIAL_END
 from ...core.vault.files.json_text import format_json
 from ...core.vault.files.reading import part_of, read_json
 from ...core.vault.own.atomic import replaced_file
@@ -37,10 +38,6 @@ from .trial import Trial
 from .variants import Path as Place
 from .variants import open_places, with_chosen
 
-RUN_FILE: Final = "tuner.json"
-TRIAL_FILE: Final = "trial.json"
-RAY_FILE: Final = "tuner.pkl"
-"""What Ray Tune keeps of a run, as a pickle."""
 _IN_NAMES: Final = ("search_alg", "trial_name_creator", "trial_dirname_creator")
 """Settings that have done all they do once there are trials."""
 _OF_THE_FOLDER: Final = ("name", "storage_path", "local_dir", "storage_filesystem", "sync_config")
@@ -101,24 +98,24 @@ class SavedTrials:
             CheckpointNotFoundError: It is no folder of a run.
             CorruptCheckpointError: It is damaged.
         """
-        file = part_of(folder, RUN_FILE)
+        file = part_of(folder, RUN_OF_TRIALS)
         if not file.is_file():
             raise CheckpointNotFoundError(
                 f"no run of a Tuner lies at {folder}",
-                expected=f"the folder of a run, with {RUN_FILE}",
+                expected=f"the folder of a run, with {RUN_OF_TRIALS}",
                 found=_what_is_at(folder),
                 hint="name the folder itself: results.experiment_path, or storage_path/name.",
             )
 
         def refuse(reference: Any) -> Any:
-            raise damaged(RUN_FILE, (), "it refers to another file")
+            raise damaged(RUN_OF_TRIALS, (), "it refers to another file")
 
-        data = decode(read_json(file, DEFAULT_LIMITS), RUN_FILE, find=refuse)
-        with at(RUN_FILE):
+        data = decode(read_json(file, DEFAULT_LIMITS), RUN_OF_TRIALS, find=refuse)
+        with at(RUN_OF_TRIALS):
             found = cls(**{each.name: data[each.name] for each in fields(cls)})
-            for name, kind in _KINDS.items():
-                if not isinstance(getattr(found, name), kind):
-                    raise TypeError(f"{name} is a {type(getattr(found, name)).__name__}")
+            for name, value in vars(found).items():
+                if not isinstance(value, _KINDS[name]):
+                    raise TypeError(f"{name} is a {type(value).__name__}")
         return found
 
     def check_trainable(self, name: str, folder: Path) -> None:
@@ -139,8 +136,7 @@ class SavedTrials:
         """Write it."""
         with refusals(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            with replaced_file(folder / RUN_FILE) as staged:
-                staged.write_text(format_json(encode(vars(self))), encoding="utf-8")
+            _write(folder / RUN_OF_TRIALS, format_json(encode(vars(self))))
 
     def tuned_by(self, given: TuneConfig | None) -> TuneConfig:
         """The `TuneConfig` of the run; one that is given takes its place.
@@ -167,7 +163,7 @@ class SavedTrials:
                 found=", ".join(missing),
                 hint=f"Tuner.restore(path, trainable, {argument}=...), as it was given before.",
             )
-        with at(RUN_FILE):
+        with at(RUN_OF_TRIALS):
             return kind(
                 **{name: _NESTED.get(name, _as_it_is)(value) for name, value in settings.items()}
             )
@@ -208,9 +204,9 @@ def config_to_data(config: Any, objects: dict[str, str]) -> dict[str, Any]:
         objects: Filled with what is no data.
     """
     settings: dict[str, Any] = {}
-    for each in fields(config):
-        value = getattr(config, each.name)
-        if each.name in (*_IN_NAMES, *_OF_THE_FOLDER) or value == each.default:
+    defaults = {each.name: each.default for each in fields(config)}
+    for name, value in vars(config).items():
+        if name in (*_IN_NAMES, *_OF_THE_FOLDER) or value == defaults[name]:
             continue
         if isinstance(value, (CheckpointConfig, FailureConfig)):
             value = asdict(value)
@@ -219,10 +215,10 @@ def config_to_data(config: Any, objects: dict[str, str]) -> dict[str, Any]:
         elif isinstance(value, ASHAScheduler):
             value = {"metric": value.metric, "mode": value.mode, **value.settings}
         if is_plain(value):
-            settings[each.name] = value
+            settings[name] = value
         else:
             shown = getattr(value, "__name__", f"{type(value).__name__}(...)")
-            objects[f"{type(config).__name__}.{each.name}"] = f"{each.name}={shown}"
+            objects[f"{type(config).__name__}.{name}"] = f"{name}={shown}"
     return settings
 
 
@@ -276,32 +272,38 @@ def _options(value: Any) -> Sequence[Any]:
 def write_end(trial: Trial) -> None:
     """Note how a trial has ended."""
     error = "" if trial.error is None else f"{type(trial.error).__name__}: {trial.error}"
-    with replaced_file(Path(trial.path) / TRIAL_FILE) as staged:
-        staged.write_text(
-            format_json({"status": trial.status, "error": error}),
-            encoding="utf-8",
-            errors="replace",
-        )
+    text = format_json({"status": trial.status, "error": error})
+    _write(Path(trial.path) / TRIAL_END, text)
+
+
+def write_error(trial: Trial, traceback: str) -> None:
+    """Write down for people where a trial has failed."""
+    _write(Path(trial.path) / "error.txt", traceback)
+
+
+def _write(file: Path, text: str) -> None:
+    with replaced_file(file) as staged:
+        staged.write_text(text, encoding="utf-8", errors="replace")
 
 
 def forget_end(trial: Trial) -> None:
     """Take the note away, as the trial goes on."""
-    (Path(trial.path) / TRIAL_FILE).unlink(missing_ok=True)
+    (Path(trial.path) / TRIAL_END).unlink(missing_ok=True)
 
 
 def read_end(folder: Path) -> tuple[str, str]:
     """How a trial has ended: its status, and what it failed with; "" and "" if it has not."""
-    file = part_of(folder, TRIAL_FILE)
+    file = part_of(folder, TRIAL_END)
     if not file.is_file():
         return "", ""
     data = read_json(file, DEFAULT_LIMITS)
-    with at(TRIAL_FILE):
+    with at(TRIAL_END):
         return str(data["status"]), str(data["error"])
 
 
 def is_run(folder: Path) -> bool:
     """Whether a run lies in a folder, ours or Ray's, that can go on."""
-    if (folder / RAY_FILE).is_file():
+    if (folder / RAY_S_RUN).is_file():
         return True
     try:
         SavedTrials.read(folder)
@@ -315,8 +317,8 @@ def _what_is_at(folder: Path) -> str:
         return "nothing"
     if not folder.is_dir():
         return "a file"
-    above = folder.parent / RUN_FILE
-    inside = sorted(each.name for each in folder.iterdir() if (each / RUN_FILE).is_file())
+    above = folder.parent / RUN_OF_TRIALS
+    inside = sorted(each.name for each in folder.iterdir() if (each / RUN_OF_TRIALS).is_file())
     if above.is_file():
         return f"a trial of the run in {folder.parent}"
     if inside:

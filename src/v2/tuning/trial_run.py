@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...core.vault.own.atomic import replaced_file
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.iteration import Progress
 from ..algorithms.saved_run import SavedFolder
 from ..logging.loggers import UnifiedLogger
 from .reporting import TuneContext, running
-from .saved_trials import forget_end, write_end
+from .saved_trials import forget_end, write_end, write_error
 from .stopping import Stopper
 from .trainable import Trainable
 from .trainables import can_save, is_class_trainable
@@ -61,8 +60,7 @@ class TrialRun:
                 trial.status = "TERMINATED"
             except Exception as error:
                 failures += 1
-                with replaced_file(Path(trial.path) / "error.txt") as staged:
-                    staged.write_text(traceback.format_exc(), encoding="utf-8")
+                write_error(trial, traceback.format_exc())
                 if 0 <= max_failures < failures:
                     trial.error, trial.status = error, "ERROR"
             finally:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core.errors import ConfigError
+from ...core.vault.file_names import RAY_S_RUN
 from ..distributed.trainables import has_tune
 from .result_grid import ResultGrid
 from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
 from .running import TrialsRun
-from .saved_trials import RAY_FILE, GoingOn, SavedTrials, is_run
+from .saved_trials import GoingOn, SavedTrials, is_run
 from .trial import TuneError
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ def _check_trust(folder: Path, in_ray: bool | None) -> bool:
     Raises:
         ConfigError: It is, and nobody has said so.
     """
-    is_of_ray = (folder / RAY_FILE).is_file()
+    is_of_ray = (folder / RAY_S_RUN).is_file()
     if is_of_ray and not in_ray:
         raise ConfigError(
             f"the run in {folder} is Ray Tune's, which reads its folder by pickle",
