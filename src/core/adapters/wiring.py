@@ -22,13 +22,10 @@ _LARGEST: Final = 200_000
 
 @dataclass(frozen=True)
 class Wiring:
-    """Which parts of what goes in become which of what comes out.
+    """Which parts of the input become which of the output, by their names.
 
-    Args:
-        before: The names of what goes in.
-        after: The names of what comes out.
-        wires: From, to, as places in both, and whether the number stays as it is.
-        notes: What comes out without a wire, by its place, and what stands there.
+    A wire is from, to, as places in both, and whether the number stays as it is; `notes` tell of
+    outputs without a wire, by their places.
     """
 
     before: tuple[str, ...]

@@ -19,12 +19,7 @@ LEVEL: float = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """A confidence interval of a value.
-
-    Args:
-        low: The lower end; minus infinity where nothing is known.
-        high: The upper end.
-    """
+    """A confidence interval of a value; its ends are infinite where nothing is known."""
 
     low: float
     high: float

@@ -32,13 +32,7 @@ TENSORS_BESIDE_WEIGHTS: Final = 4_096
 
 @dataclass(frozen=True)
 class Bound:
-    """How much of something a file may ask for.
-
-    Args:
-        most: The largest number.
-        unit: Of what.
-        reason: What it costs.
-    """
+    """How much of something a file may ask for: at most how many, of what, and what it costs."""
 
     most: int
     unit: str

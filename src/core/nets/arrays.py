@@ -34,15 +34,10 @@ _AFTER: Final = 2
 
 @dataclass(eq=False)
 class _Run:
-    """Layers that are computed at once.
+    """Layers that are computed at once, by `compute` or, dense ones in a row, as `layers`.
 
-    Args:
-        reads: Names of what goes in.
-        gives: Names of what comes out, side by side, and how wide each is.
-        compute: Computes them; None for dense layers.
-        layers: Dense layers, one after the other.
-        kind: Of a single layer.
-        constant: What a layer gives that reads nothing.
+    `gives` names the outputs, side by side, with the width of each; `kind` is that of a single
+    layer; `constant` the output of one that reads nothing.
     """
 
     reads: tuple[str, ...]

@@ -22,15 +22,10 @@ _RECURRENT: Final = {"lstm": 2, "gru": 1}
 
 @dataclass(frozen=True)
 class Step:
-    """One layer, ready to be computed.
+    """One layer of a description, ready to be computed.
 
-    Args:
-        layer: What is described.
-        inputs: Names of what goes in.
-        shape: Of what comes out, without the batch.
-        weights: Names of its weights by part.
-        settings: Its settings, each there and of one form.
-        state: Place of its first state; -1 without one.
+    It has the names of its inputs, the shape of its output without the batch, names of its weights
+    by part, all settings in one form, and the place of its first state; -1 without one.
     """
 
     layer: Layer
@@ -43,15 +38,10 @@ class Step:
 
 @dataclass(frozen=True)
 class BoundNetwork:
-    """A network whose layers fit one another, its weights and what it sees.
+    """A network whose layers fit one another, its weights and its inputs.
 
-    Args:
-        network: What is described.
-        steps: Its layers, ready to be computed.
-        inputs: Shapes of what it sees, without the batch.
-        states: Shapes of its states, without the batch.
-        used: Names of the weights it computes with.
-        shapes: Shapes of all weights by name, unused ones too.
+    Shapes of inputs and states are without the batch. `used` names the weights it computes with,
+    `shapes` has those of all weights, unused ones too.
     """
 
     network: Network

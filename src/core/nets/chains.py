@@ -25,13 +25,10 @@ class End:
 
 @dataclass(frozen=True)
 class Chain:
-    """Layers one after another.
+    """Layers one after another, as a description has them, without activations.
 
-    Args:
-        layers: As a description has them, without activations.
-        ends: What is there to go on from; the last one came last.
-        nodes: All that came out of layers with weights, in order.
-        cost: How unusual it is.
+    One may go on from any of `ends`, of which the last came last; `nodes` are all outputs of layers
+    with weights. `cost` is how unusual it is.
     """
 
     layers: tuple[Mapping[str, Any], ...] = ()
@@ -44,12 +41,9 @@ class Chain:
 class Search:
     """The state of a search for orders of layers.
 
-    Args:
-        inputs: What is observed, vectors and images.
-        beside: Numbers of earlier actions and rewards that a recurrent layer may take, by name.
-        widths: Numbers that layers of any branch take, and what else may stand beside an image.
-        left: How many steps it may still take.
-        taken: Names that are given already.
+    `inputs` are vectors and images; `beside` counts the numbers of earlier actions and rewards that
+    a recurrent layer may take. Layers of any branch take `widths` numbers; `left` steps may be
+    taken.
     """
 
     inputs: Sequence[End]

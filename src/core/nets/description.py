@@ -18,16 +18,11 @@ _TOP: Final = ("layers", "outputs", "unused", "shapes")
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer.
+    """One layer, of one of `KINDS`.
 
-    Args:
-        kind: One of `KINDS`.
-        value: What stands behind it: the name its weights begin with, or its setting.
-        name: What later layers call its output.
-        inputs: What goes in, joined along the last axis where it is several.
-        activation: What stands behind it.
-        settings: Further settings of its kind.
-        weights: Names of its weights by part, where they do not follow from `value`.
+    `value` stands behind the kind: the name its weights begin with, or its setting. Later layers
+    know its output by `name`; several inputs are joined along the last axis. `weights` names its
+    weights by part, where they do not follow from `value`.
     """
 
     kind: str

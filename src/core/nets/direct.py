@@ -14,10 +14,7 @@ from .numpy_layers import Stack
 class Direct:
     """A network and choice over float32 observations `(B, n)` alone.
 
-    Args:
-        inputs: The distribution's inputs.
-        actions: The actions taken without exploration.
-        is_by_columns: Whether the network is computed by columns.
+    `inputs` gives those of the distribution, `actions` those taken without exploration.
     """
 
     inputs: Callable[[Array], Array]

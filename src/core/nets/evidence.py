@@ -31,12 +31,9 @@ _MOST: Final = 4_000
 
 @dataclass(frozen=True)
 class Records:
-    """Recorded observations and outputs.
+    """Recorded observations and outputs, columns by name, and the states that went in.
 
-    Args:
-        path: Where it lies.
-        columns: Arrays by name, `obs` nested where the observations are.
-        states: States that went in.
+    `obs` is nested where the observations are; `path` is where the records lie.
     """
 
     path: str

@@ -23,16 +23,10 @@ _MOST_COMPARED: Final = 1 << 22
 class Facts:
     """Facts about a policy that help to guess its network.
 
-    Args:
-        shapes: Of the weights by name, in the order of the file.
-        inputs: Shapes of what is observed, by name; empty where the spaces are lost.
-        sizes: How many outputs the actions may need, the likeliest first; empty where unknown.
-        is_q: Whether the policy acts by the values of actions.
-        settings: The model settings.
-        action_width: Numbers of an encoded action.
-        same: Names of weights that repeat others, by name.
-        parts: Where the parts of an observation lie in the whole of it.
-        is_bytes: Whether images are bytes.
+    `shapes` are those of the weights in the order of the file, `same` names weights that repeat
+    others. `inputs` and `parts` describe observations, empty where spaces are lost; `sizes` is how
+    many outputs the actions may need, the likeliest first; `action_width` the numbers of an encoded
+    action.
     """
 
     shapes: Mapping[str, Shape]

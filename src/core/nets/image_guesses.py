@@ -23,13 +23,10 @@ _USUAL: Final[Mapping[int, tuple[int, ...]]] = {
 
 @dataclass(frozen=True)
 class Way:
-    """One way through convolutions.
+    """One way through convolutions: settings of each where they are not the default, and its cost.
 
-    Args:
-        settings: Of each: stride, padding and the pool behind it, where they are not the default.
-        pools: Whether a pool of two follows each.
-        shape: Channels and sides, or sides and channels, of what comes out.
-        cost: How unusual it is.
+    `pools` says whether a pool of two follows each; `shape` is that of the output, with its
+    channels where the units want them. `cost` is how unusual it is.
     """
 
     settings: tuple[Mapping[str, Any], ...]

@@ -17,12 +17,9 @@ _LARGEST: Final = 1_000_000
 class Kind:
     """A kind of layer.
 
-    Args:
-        value: Checks what stands behind the kind's own name: the weights' name, or a setting.
-        words: What that is, for errors.
-        settings: Checks of further settings, by name.
-        parts: Weights that it has, by what they are called in an explicit `weights = {...}`.
-        inputs: How many inputs it takes one by one; 0 where they are joined into one.
+    `value` checks what stands behind the kind's name, which `words` tell in errors; `settings` are
+    checks of further settings. `parts` are its weights in an explicit `weights = {...}`. `inputs`
+    is how many inputs it takes one by one; 0 where they are joined into one.
     """
 
     value: Check

@@ -43,12 +43,9 @@ def described_activation(name: Any) -> str:
 
 @dataclass(frozen=True)
 class Dense:
-    """One dense layer.
+    """One dense layer: `weight` `(in, out)`, contiguous, and `bias` `(out,)`.
 
-    Args:
-        weight: `(in, out)`, contiguous.
-        bias: `(out,)`.
-        act: Changes the outputs in place; `None` for a linear layer.
+    `act` changes the outputs in place; None for a linear layer.
     """
 
     weight: Float32

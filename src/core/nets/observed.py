@@ -24,13 +24,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Part:
-    """A part of an observation.
-
-    Args:
-        start: Where it begins in the whole vector.
-        size: How many numbers it takes.
-        shape: Its shape; of a container, one axis.
-    """
+    """A part of an observation: where it begins in the whole vector, its size and its shape."""
 
     start: int
     size: int

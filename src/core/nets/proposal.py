@@ -35,14 +35,10 @@ _ADVANTAGE, _VALUE = "advantage_module.", "value_module."
 
 @dataclass(frozen=True)
 class Proposal:
-    """A guess.
+    """A guess: the network that fits best, and others that fit as well.
 
-    Args:
-        network: What fits best.
-        others: Other orders of layers, strides or paddings that fit as well.
-        comments: What a file cannot tell, by layer.
-        guessed: Layers whose activation is a guess.
-        head: What is to be said of all.
+    `comments` tell by layer what a file cannot tell, `guessed` are layers whose activation is a
+    guess, `head` is the comment on the whole.
     """
 
     network: Network

@@ -44,17 +44,10 @@ SPREAD: Final = frozenset(("std", "logstd", "sigma", "logsigma", "var", "logvar"
 class Unit:
     """One layer that weights tell of.
 
-    Args:
-        kind: As `kinds.KINDS` names it; "parameter" for a weight by itself.
-        prefix: What its weights' names begin with.
-        ins: Numbers or channels that go in; 0 where any number does.
-        outs: Numbers or channels that come out; 0 where as many as go in.
-        sides: Sides of a convolution's kernel.
-        is_keras: Whether its weights lie as Keras has them.
-        names: Of its weights.
-        role: "value", "policy", "spread" or "" by its name.
-        order: Its place in the file.
-        padding: "same" or "valid" where the names tell it, as those of RLlib's own layers do.
+    `kind` is one of `kinds.KINDS`, "parameter" for a weight by itself; `prefix` is what names of
+    its weights begin with. `ins` and `outs` count numbers or channels; 0 where any number goes in,
+    or as many come out. `sides` and `padding` are a convolution's; `role` is "value", "policy",
+    "spread" or "", by its name; `order` its place in the file.
     """
 
     kind: str

@@ -41,11 +41,9 @@ _FIRST: Final = {
 
 
 class Found(NamedTuple):
-    """The weights of a layer.
+    """The weights of a layer by part; those of stacked layers as `weight_ih_l1`.
 
-    Args:
-        names: Their names by part; of several stacked layers, as `weight_ih_l1`.
-        is_keras: Whether they lie as Keras has them: inputs first, channels last.
+    With `is_keras` they lie as Keras has them: inputs first, channels last.
     """
 
     names: dict[str, str]

@@ -52,16 +52,10 @@ _Notes = dict[tuple[str, str], Problem]
 
 @dataclass(frozen=True)
 class Conversion:
-    """The result of `convert`.
+    """The result of `convert`: names of policies or modules, and the size of the copy in bytes.
 
-    Args:
-        source: What was read.
-        out: What was written.
-        kind: What it holds: "policies", "module", ...
-        names: The policies or modules in it.
-        arrays: How many arrays were compared, bit for bit.
-        size: Bytes of the copy.
-        not_kept: What the copy does not hold, with its place and why.
+    `arrays` counts those that were compared, bit for bit; `not_kept` tells what the copy does not
+    hold, with its place and why.
     """
 
     source: str

@@ -28,15 +28,10 @@ Record = PolicyRecord | ModuleRecord
 
 @dataclass(frozen=True)
 class Proposed:
-    """A network that may be a policy's.
+    """A network that may be a policy's, with its comments by layer and on the whole (`head`).
 
-    Args:
-        network: What is proposed.
-        comments: What no file tells, by layer.
-        guessed: Layers whose activation is a guess.
-        head: What is to be said of all.
-        decision: What records beside the checkpoint, or given ones, say; None without any.
-        records: Where those lie.
+    The activation of layers in `guessed` is a guess. `decision` is what recorded outputs, which lie
+    at `records`, say of it; None without any.
     """
 
     network: Network

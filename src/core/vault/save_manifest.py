@@ -48,11 +48,9 @@ class SavedFile(NamedTuple):
 
 @dataclass(frozen=True)
 class SaveManifest:
-    """The files of one save.
+    """The files of one save, by their paths below the folder, with slashes.
 
-    Args:
-        generation: How many saves to this folder there were, this one included.
-        files: By path below the folder, with slashes.
+    `generation` counts the saves to this folder, this one included.
     """
 
     generation: int

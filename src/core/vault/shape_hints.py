@@ -37,14 +37,7 @@ _FAMILIES: Final = (
 
 
 class Sizes(NamedTuple):
-    """How many numbers a network takes and gives.
-
-    Attributes:
-        inputs: What its first layer takes; None where that is not told.
-        first: That layer's weight.
-        outputs: What its head gives; None where that is not told.
-        head: That layer's weight.
-    """
+    """How many numbers a network takes and gives, None if unknown, and the weights that tell it."""
 
     inputs: int | None = None
     first: str = ""
