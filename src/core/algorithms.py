@@ -13,10 +13,9 @@ from typing import Final, NamedTuple
 class Algorithm(NamedTuple):
     """Facts about an algorithm that readers of files need.
 
-    Attributes:
-        spellings: Its names without marks, suffixes and capitals, between blanks.
-        family: Which of the old stack's ways to act its policies have; empty if they cannot here.
-        borrows: The algorithm whose policy class it uses, where it has none of its own.
+    `spellings` are its names without marks, suffixes and capitals, between blanks. `family` is
+    which of the old stack's ways to act its policies have; empty if they cannot here. `borrows` is
+    the algorithm whose policy class it uses, where it has none of its own.
     """
 
     spellings: str

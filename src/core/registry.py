@@ -22,9 +22,8 @@ Factory: TypeAlias = Callable[..., T]
 class Registry(Generic[T]):
     """An open table of factories for one kind of thing.
 
-    Args:
-        kind: What the factories make, in the words of an error message ("connector").
-        table: The built-in names.
+    `kind` is what the factories make, in the words of an error message ("connector"); `table` has
+    the built-in names.
 
     Example:
         >>> shapes = Registry[tuple]("shape", {"pair": lambda: (0, 0)})

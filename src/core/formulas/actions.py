@@ -63,12 +63,9 @@ def get_original_space(space: Any) -> Any:
 class ActionBounds:
     """The bounds of one Box leaf, and what stretching an action over them takes.
 
-    Attributes:
-        low: Lower bounds, in the dtype of the space.
-        high: Upper bounds.
-        half: (high - low) / 2 where [-1, 1] is stretched over the bounds, else None.
-        one: 1 in the dtype of the space; numpy takes an array in faster than a number.
-        is_offset: Whether unsquashing adds the lower bound: integer boxes.
+    `half` is (high - low) / 2 where [-1, 1] is stretched over the bounds, else None; `one` is 1 in
+    the dtype of the space, which numpy takes in faster than a number. With `is_offset`, of integer
+    boxes, unsquashing adds the lower bound.
     """
 
     low: Any

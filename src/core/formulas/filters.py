@@ -24,10 +24,8 @@ from .running_stat import RunningStat
 class FrozenFilter:
     """A filter whose statistics no longer move.
 
-    Attributes:
-        mean: Subtracted; None subtracts nothing.
-        denominator: Divided by; None divides by nothing.
-        clip: Bound of the result on both sides; None or 0 for none.
+    `mean` is subtracted, `denominator` divided by, `clip` bounds both sides; None leaves a part
+    out.
     """
 
     mean: Any

@@ -28,9 +28,7 @@ from ..types import Array
 class LeafEncoder:
     """Base of the encoders of one leaf.
 
-    Attributes:
-        item_shape: Of one value; what stands before it are leading axes.
-        size: How many floats come out for one value.
+    One value has `item_shape`, behind any leading axes, and gives `size` floats.
     """
 
     item_shape: tuple[int, ...]

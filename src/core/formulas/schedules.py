@@ -13,8 +13,7 @@ from ..registry import Registry
 class Schedule:
     """A number for each timestep; subclasses say which in `_value`.
 
-    Args:
-        framework: Taken for Ray's signature; numbers come out whatever it says.
+    `framework` is taken for Ray's signature; numbers come out whatever it says.
 
     Example:
         >>> class Doubled(Schedule):

@@ -15,11 +15,7 @@ class NumpyLstm:
     The four gates are one product: their rows are put in the order input, forget, output, cell
     and the first three are halved, so that one tanh serves all (a sigmoid is `tanh(x/2)/2 + 1/2`).
 
-    Args:
-        weight_ih: Torch's `weight_ih_l0`, `(4 * cells, features)`, gates i, f, g, o.
-        weight_hh: Torch's `weight_hh_l0`, `(4 * cells, cells)`.
-        bias_ih: Torch's `bias_ih_l0`.
-        bias_hh: Torch's `bias_hh_l0`.
+    Weights and biases are torch's, gates i, f, g, o: `(4 * cells, features)`, `(4 * cells, cells)`.
     """
 
     def __init__(self, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any) -> None:

@@ -42,9 +42,8 @@ _ACTIVATIONS: Final[Mapping[str, Callable[[Tensor], Tensor] | None]] = {
 class TensorNetwork(nn.Module):
     """A described network in torch.
 
-    Args:
-        bound: The network, held to its weights. All of them are parameters here, unused ones too,
-            under the names of the file; they are zero until they are loaded.
+    All weights are parameters here, unused ones too, under the names of the file; they are zero
+    until they are loaded.
 
     Example:
         >>> from .binding import bind

@@ -13,12 +13,8 @@ class Figure:
 
     Notebooks show it by themselves. `page()` is a whole HTML page, to be written to a file.
 
-    Args:
-        title: What it shows.
-        boxes: A title and a line of detail for each.
-        between: What is said on the arrow behind each box.
-        note: A line below the title.
-        below: What is drawn below the boxes, as HTML.
+    A box is a title and a line of detail, `between` is said on the arrow behind each; `note` stands
+    below the title, `below` is HTML below the boxes.
 
     Example:
         >>> figure = Figure("a pipeline", [("Clip", "together"), ("Scale", "alone")], ["(3,)"])

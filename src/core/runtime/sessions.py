@@ -21,9 +21,8 @@ class SessionsEvictedWarning(UserWarning):
 class Sessions:
     """Names of sessions, the least recently used first.
 
-    Args:
-        most: How many to remember. Those of one call are remembered even if they are more.
-        whose: Whose sessions they are, for the warning.
+    `most` are remembered, and those of one call even if they are more; `whose` they are tells the
+    warning.
 
     Attributes:
         evicted: How many were forgotten for lack of room.

@@ -55,11 +55,9 @@ class NotBuiltError(Exception):
 class Trace:
     """The names in a pickle, and the calls that an ordinary unpickler would have made.
 
-    Args:
-        references: How often each (module, name) was named.
-        skipped: Known constructors whose arguments did not fit, in words.
-        objects: The calls that stayed stand-ins, each with the byte where it ends.
-        patched: The names of live things whose attributes or items it would have set.
+    `references` counts how often each (module, name) was named; `skipped` tells known constructors
+    whose arguments did not fit; `objects` are the calls that stayed stand-ins, each with the byte
+    where it ends; `patched` are live things whose attributes or items it would have set.
     """
 
     references: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -71,13 +69,9 @@ class Trace:
 class PickleMachine:
     """Decodes one pickle to plain data and stand-ins.
 
-    Args:
-        data: The bytes.
-        budget: Memory and work the file may take; shared with pickles nested in it.
-        constructors: What may be built, by (module, name).
-        trace: Collects the names met; shared with nested pickles.
-        persistent: Resolves persistent ids (torch storages); without it they stay references.
-        nesting: How many pickles this one lies inside of.
+    `budget` and `trace` are shared with pickles nested in this one, `nesting` counts those it lies
+    in. `constructors` has what may be built, by (module, name). `persistent` resolves persistent
+    ids (torch storages); without it they stay references.
 
     Example:
         >>> import pickle

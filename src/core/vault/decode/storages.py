@@ -40,9 +40,8 @@ def storage_dtype(name: str) -> str:
 class Storage:
     """The flat numbers behind one or more tensors.
 
-    Args:
-        raw: One-dimensional array; of uint16 for bfloat16, of bytes while untyped.
-        dtype: What `storage_dtype` said; empty when the array's own dtype is right.
+    `raw` has one axis; it is of uint16 for bfloat16, of bytes while untyped. `dtype` is what
+    `storage_dtype` said; empty when the array's own is right.
     """
 
     raw: np.ndarray[Any, np.dtype[Any]]

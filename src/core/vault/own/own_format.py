@@ -81,17 +81,10 @@ class StoredArray:
 class OwnFolder:
     """One checkpoint of ours, opened.
 
-    Args:
-        path: Where it was read.
-        kind: What it is: `policy`, `policies`, `module`, `pipeline`, ...
-        meta: Small facts its writer added.
-        outline: The document with a `StoredArray` wherever an array lies in the array file.
-        arrays: Those arrays by their names in the file.
-        files: Size and checksum of each file beside the manifest.
-        format_version: The version of the format, 1.
-        written_by: The program that wrote it.
-        created: The date its writer recorded, if any.
-        extra: Entries of the manifest that this version does not know.
+    `outline` is the document with a `StoredArray` wherever an array lies in the array file,
+    `arrays` has those by their names there. `meta` are small facts its writer added, `files` size
+    and checksum of each file beside the manifest, `extra` its entries that this version does not
+    know.
     """
 
     path: Path

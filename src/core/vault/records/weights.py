@@ -13,12 +13,8 @@ from ...errors import UnknownNameError
 class WeightTable(Mapping[str, "np.ndarray[Any, Any]"]):
     """Arrays by name; arrays may lie in a file until they are asked for.
 
-    Args:
-        arrays: Arrays by name, in saved order.
-        shapes: Shape and dtype of arrays that are not loaded yet, by name.
-        load: Loads one of those.
-        named: False where the file holds a bare list (TensorFlow eager) and the names are
-            just positions.
+    Of arrays that are not loaded yet `shapes` has shape and dtype, and `load` loads one. `named` is
+    False where the file holds a bare list (TensorFlow eager) and the names are just positions.
 
     Example:
         >>> table = WeightTable({"fc.weight": np.zeros((2, 3), np.float32)})
