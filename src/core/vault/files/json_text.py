@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -135,8 +136,7 @@ def parse_json(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Json:
     def pairs(items: list[tuple[str, Json]]) -> dict[str, Json]:
         table = dict(items)
         if len(table) != len(items):
-            keys: set[str] = set()
-            twice = next(key for key, _ in items if key in keys or keys.add(key))  # type: ignore[func-returns-value]  # set.add in an expression
+            ((twice, _),) = Counter(key for key, _ in items).most_common(1)
             raise _corrupt(name, f"the key {twice[:60]!r} stands twice in one object")
         return table
 

@@ -105,12 +105,9 @@ class _Decoder(TagReader):
             raise ValueError("its content is no base64") from None
 
     def read_set(self, tree: Json, path: Path) -> Any:
-        items = self._keys(self._items(tree["$set"], path))
-        return distinct(set(items), items)
-
-    def read_frozenset(self, tree: Json, path: Path) -> Any:
-        items = self._keys(self._items(tree["$frozenset"], path))
-        return distinct(frozenset(items), items)
+        ((tag, content),) = tree.items()
+        items = self._keys(self._items(content, path))
+        return distinct(set(items) if tag == "$set" else frozenset(items), items)
 
     def read_pairs(self, tree: Json, path: Path) -> Any:
         pairs = self._items(tree["$pairs"], path)
@@ -172,7 +169,7 @@ class _Decoder(TagReader):
     tags: ClassVar = {
         frozenset(["$tuple"]): lambda self, tree, path: tuple(self._items(tree["$tuple"], path)),
         frozenset(["$set"]): read_set,
-        frozenset(["$frozenset"]): read_frozenset,
+        frozenset(["$frozenset"]): read_set,
         frozenset(["$pairs"]): read_pairs,
         frozenset(["$int"]): lambda self, tree, path: int(_matching(_HEX, tree["$int"]), 16),
         frozenset(["$float"]): read_float,
