@@ -142,11 +142,7 @@ def unflatten_as(example: Nest, leaves: Sequence[Any]) -> Nest:
 
 
 def map_structure(function: Callable[..., Any], *nests: Nest) -> Nest:
-    """Apply `function` to the leaves of equally built nests, and keep their form.
-
-    Args:
-        function: Gets one leaf of each nest.
-        *nests: One or more; the result is built like the first.
+    """Apply `function` to the leaves of equally built nests; the result is built like the first.
 
     Raises:
         SpaceError: The nests are not built alike.

@@ -17,11 +17,9 @@ functions: Final[Registry[Nest]] = Registry("adapter function")
 
 
 def register_function(name: str, function: Callable[[Nest], Nest] | None = None) -> Any:
-    """Let a name stand for a function from batched values to batched values.
+    """Let a name stand for a function between batched values; without a function, a decorator.
 
-    Args:
-        name: What a checkpoint writes down; the function must be registered before loading.
-        function: Takes and gives values with a leading batch axis; as a decorator if None.
+    A checkpoint writes down the name: the function must be registered before loading.
     """
     return functions.register(name) if function is None else functions.register(name, function)
 

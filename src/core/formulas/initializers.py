@@ -16,9 +16,7 @@ def get_initializer_fn(
 ) -> Callable[..., Any] | None:
     """The in-place function of `torch.nn.init` that fills a weight; None for torch's default.
 
-    Args:
-        name: Its name, a function itself, or None.
-        framework: Only "torch".
+    A function itself is given back; the only `framework` is "torch".
 
     Raises:
         ConfigError: `torch.nn.init` has no such function that works in place.

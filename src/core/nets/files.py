@@ -20,12 +20,10 @@ Networks = Mapping[str, Network]
 
 
 def networks_of(source: Any, ids: Any) -> dict[str, Network]:
-    """Networks for policies or modules by id, from whatever describes them.
+    """Networks for all policies or modules by id, from whatever describes them.
 
-    Args:
-        source: A description, the path of a file with one, or either with a table `policies` that
-            has one for each id.
-        ids: Of all policies there are; a description without ids is for each of them.
+    `source` is a description, the path of a file with one, or either with a table `policies` that
+    has one for each id; a description without ids is for each of `ids`.
 
     Raises:
         ConfigError: The file cannot be read, or what it says is no network.

@@ -30,14 +30,10 @@ def bars(
 ) -> str:
     """How many there are of each of some kinds, the count of the highest on top of it.
 
-    Args:
-        counts: One for each bar.
-        labels: Below the bars; empty ones leave room.
-        titles: What each bar says when pointed at.
-        label: What the chart shows.
-        across: What the bars are sorted by, to be said below them.
-        kinds: The colour of each: "mark" (all of them, if left out), "within" or "beyond".
-        is_log: Whether heights grow with the logarithm of the count, so that a single one shows.
+    Labels stand below the bars, `titles` are what each says when pointed at; `label` says what the
+    chart shows, `across` what the bars are sorted by. `kinds` are colours: "mark" (all of them, if
+    left out), "within" or "beyond". With `is_log` heights grow with the logarithm of the count, so
+    that a single one shows.
     """
     high = [math.log1p(count) if is_log else count for count in counts]
     most, wide, top = max(high) or 1, 100 / len(counts), 16

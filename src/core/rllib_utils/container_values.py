@@ -78,12 +78,7 @@ def NullContextManager(*args: Any, **kwargs: Any) -> Iterator[None]:
 
 
 class LambdaDefaultDict(dict[Any, Any]):
-    """A dict whose missing values are made from their keys.
-
-    Args:
-        default_factory: Called with the key.
-        *args: As of a dict.
-        **kwargs: As of a dict.
+    """A dict whose missing values are made from their keys by `default_factory`.
 
     Example:
         >>> LambdaDefaultDict(lambda name: name.upper())["a"]

@@ -45,9 +45,7 @@ def try_import_jax(error: bool = False) -> tuple[Any, Any]:
 def convert_to_numpy(x: Nest, reduce_type: bool = True) -> Nest:
     """Every tensor of a nest as a numpy array; what is no tensor or array stays.
 
-    Args:
-        x: A nest.
-        reduce_type: Make float64 float32 and int64 int32, as RLlib does.
+    With `reduce_type` float64 becomes float32 and int64 int32, as in RLlib.
 
     Example:
         >>> convert_to_numpy({"a": np.zeros(2), "b": 1})

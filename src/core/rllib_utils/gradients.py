@@ -45,16 +45,10 @@ def clip_gradients(
     grad_clip: float | None = None,
     grad_clip_by: str = "value",
 ) -> Any:
-    """Cut gradients down, in place.
+    """Cut gradients down to `grad_clip`, in place; Nones stay.
 
-    Args:
-        gradients_dict: Gradients by parameter; Nones stay.
-        grad_clip: The bound; None leaves them alone.
-        grad_clip_by: "value" bounds each number, "norm" each gradient's norm, "global_norm" the
-            norm of all together.
-
-    Returns:
-        The norm before, for "global_norm"; else None.
+    "value" bounds each number, "norm" each gradient's norm, "global_norm" the norm of all together,
+    which is given back as it was before.
 
     Raises:
         ConfigError: `grad_clip_by` says something else.

@@ -29,10 +29,7 @@ def sigmoid(x: Array, derivative: bool = False) -> Array:
 def softmax(x: npt.ArrayLike, axis: int = -1, epsilon: float | None = None) -> Array:
     """Probabilities in proportion to `exp(x)` along an axis, none below `epsilon`.
 
-    Args:
-        x: Of any shape.
-        axis: Along which they sum to 1, before `epsilon`.
-        epsilon: The smallest value; 1e-6 where None, as in RLlib.
+    That is 1e-6 where None, as in RLlib; before it they sum to 1.
 
     Example:
         >>> softmax([0.0, 0.0])
@@ -55,13 +52,9 @@ def l2_loss(x: Any) -> Any:
 
 
 def fc(x: Any, weights: Any, biases: Any = None, framework: str | None = None) -> Array:
-    """A dense layer.
+    """A dense layer over `(B, in)`, numpy or torch, by weights `(in, out)`.
 
-    Args:
-        x: Of shape `(B, in)`, numpy or torch.
-        weights: `(in, out)`; turned round where only `(out, in)` fits.
-        biases: `(out,)` or None.
-        framework: Taken for Ray's signature.
+    Weights are turned round where only `(out, in)` fits; `framework` is taken for Ray's signature.
 
     Example:
         >>> fc(np.ones((1, 2)), np.ones((2, 3)), np.ones(3))
@@ -82,18 +75,11 @@ def lstm(
     time_major: bool = False,
     forget_bias: float = 1.0,
 ) -> tuple[Array, tuple[Array, Array]]:
-    """An LSTM layer, with TensorFlow's order of gates: input, cell, forget, output.
+    """An LSTM layer over `(B, T, in)`, with TensorFlow's gates in order: input, cell, forget, output.
 
-    Args:
-        x: `(B, T, in)`, or `(T, B, in)` if `time_major`.
-        weights: `(in + units, 4 * units)`.
-        biases: `(4 * units,)`; zeros where None.
-        initial_internal_states: Cell and hidden state `(B, units)`; zeros where None.
-        time_major: The order of the first two axes, of inputs and outputs.
-        forget_bias: Added to the forget gate.
-
-    Returns:
-        The outputs of every step, and the last cell and hidden state.
+    With `time_major` the first two axes of inputs and outputs are `(T, B)`. Weights are
+    `(in + units, 4 * units)`, cell and hidden state `(B, units)`; biases and states are zeros where
+    None. Gives the outputs of every step, and the last cell and hidden state.
     """
     steps = x if time_major else x.swapaxes(0, 1)
     units = weights.shape[1] // 4

@@ -53,13 +53,10 @@ def read_as_one(
 ) -> _Result:
     """Call `read` again until nobody replaced the folder while it ran, and give its result.
 
-    Args:
-        path: The folder.
-        read: Reads it. Where a writer died between two renames and nothing lies at the path, it is
-            given the place of the older folder, else None. Calls of this function inside, for
-            parts of the folder, check nothing more.
-        check: Holds its files to the manifest of their save, if there is one; None leaves that to
-            `read`, which `was_checked` tells whether it is to.
+    `read` is given the place of the older folder where a writer died between two renames and
+    nothing lies at the path, else None. Calls of this function inside, for parts of the folder,
+    check nothing more. `check` holds its files to the manifest of their save, if there is one; None
+    leaves that to `read`, which `was_checked` tells whether it is to.
 
     Raises:
         CheckpointError: Files are damaged or of several saves, `read` says so, or the folder was

@@ -45,14 +45,10 @@ def replaced_tree(
 ) -> Iterator[Path]:
     """Give a folder to fill; when the block ends, all of it is at `target`, or nothing.
 
-    A save inside a folder that another call gave becomes a part of that one. Links at `target` are
-    followed.
-
-    Args:
-        target: The final place; missing parents are made, too.
-        is_ours: Whether an older folder without a manifest holds nothing but what the caller
-            writes.
-        has_manifest: Whether to describe the files; a mere copy is left as it is.
+    Missing parents are made, links at `target` are followed. A save inside a folder that another
+    call gave becomes a part of that one. `is_ours` says whether an older folder without a manifest
+    holds nothing but what the caller writes. Without `has_manifest` the files are not described: a
+    mere copy.
 
     Raises:
         CheckpointWriteError: The disk refuses, or a file of the user's is in the way; what was at

@@ -68,13 +68,10 @@ def replaced_folder(
 ) -> Iterator[Path]:
     """Give an empty folder to fill; when the block ends, it takes the place of `target`.
 
-    If the block or the swap fails, `target` is as before and nothing is left behind.
-
-    Args:
-        target: The final place; its parent must exist.
-        check: Called once more right before the swap; raises if `target` may not be replaced.
-        carry: Brings what is to stay of an older folder into the new one. It is called before the
-            swap, and once more after it for what has changed in between.
+    If the block or the swap fails, `target` is as before and nothing is left behind. `check` is
+    called once more right before the swap, and raises if `target` may not be replaced. `carry`
+    brings what is to stay of an older folder into the new one: before the swap, and once more after
+    it for what has changed in between.
 
     Raises:
         CheckpointWriteError: The disk refuses, or the process stands inside `target`.

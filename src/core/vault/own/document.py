@@ -42,14 +42,11 @@ _RESERVED: Final = "__metadata__"
 
 
 def encode(document: Any, *, arrays: dict[str, Array] | None = None, inline_up_to: int = 0) -> Json:
-    """Turn plain data into a JSON tree.
+    """Turn plain data into a JSON tree; mappings of any class come back as dicts.
 
-    Args:
-        document: Nested mappings, lists, tuples, sets, numbers, text, bytes and numpy arrays.
-            Mappings of any class come back as dicts.
-        arrays: Filled with every array to be stored beside the JSON, in its stored layout,
-            under a name made of its path. None writes all arrays into the tree.
-        inline_up_to: Arrays of at most this many items are written into the tree.
+    `arrays` is filled with every array to be stored beside the JSON, in its stored layout, under a
+    name made of its path; None writes all arrays into the tree, as those of at most `inline_up_to`
+    items.
 
     Raises:
         CheckpointWriteError: A value is no plain data; the message names its path.

@@ -117,11 +117,8 @@ def read_folder(
 ) -> OwnFolder:
     """Open a checkpoint of ours; a path that is a file is read as the single-file layout.
 
-    Args:
-        path: The folder, or the JSON file.
-        limits: Bounds on sizes, depth and work.
-        verify: Whether each file is held against its checksum, which reads it once. Sizes and
-            structure are always checked. False lets a file edited by hand be read.
+    With `verify` each file is checked against its checksum, which reads it once; without, a file
+    edited by hand can be read. Sizes and structure are always checked.
 
     Raises:
         CheckpointError: One of its children says what is wrong and where.

@@ -72,12 +72,9 @@ def save_records(
 ) -> None:
     """Save the policies and modules of a checkpoint in our own format, all or nothing.
 
-    Args:
-        path: The folder to write; a name that ends in `.json` makes one file.
-        checkpoint: What to save.
-        arrays: "inline" writes numbers into the JSON, for small networks.
-        extra: More entries for the document, such as a certificate.
-        change: Given the document, says what is written instead.
+    A path that ends in `.json` makes one file, any other a folder; arrays are "inline" for small
+    networks. `extra` are more entries for the document, such as a certificate; `change` gives what
+    is written in place of the document.
 
     Raises:
         CheckpointWriteError: The disk refuses; what was at `path` is untouched.
