@@ -75,7 +75,7 @@ def lstm(
     time_major: bool = False,
     forget_bias: float = 1.0,
 ) -> tuple[Array, tuple[Array, Array]]:
-    """An LSTM layer over `(B, T, in)`, with TensorFlow's gates in order: input, cell, forget, output.
+    """An LSTM layer over `(B, T, in)`, TensorFlow's gates in order: input, cell, forget, output.
 
     With `time_major` the first two axes of inputs and outputs are `(T, B)`. Weights are
     `(in + units, 4 * units)`, cell and hidden state `(B, units)`; biases and states are zeros where
