@@ -45,8 +45,8 @@ def encode(document: Any, *, arrays: dict[str, Array] | None = None, inline_up_t
     """Turn plain data into a JSON tree; mappings of any class come back as dicts.
 
     `arrays` is filled with every array to be stored beside the JSON, in its stored layout, under a
-    name made of its path; None writes all arrays into the tree, as those of at most `inline_up_to`
-    items.
+    name made of its path. Arrays of at most `inline_up_to` items, all of them without `arrays`, are
+    written into the tree.
 
     Raises:
         CheckpointWriteError: A value is no plain data; the message names its path.

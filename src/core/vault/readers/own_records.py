@@ -116,17 +116,13 @@ def document_of(checkpoint: Checkpoint) -> dict[str, Any]:
 
 def _from_policy(record: PolicyRecord, plain: Plainer) -> dict[str, Any]:
     return {
-        **plain(_plain_fields(record, _POLICY_DATA)),
+        **_plain_fields(record, _POLICY_DATA, plain),
         **_spaces(record),
         "connectors": {
             "agent": _pairs(record.agent_connectors, plain),
             "action": _pairs(record.action_connectors, plain),
         },
-        "filters": [
-            _plain_fields(statistics, _FILTER_DATA)
-            for statistics in record.filters
-            if statistics.is_from_worker
-        ],
+        "filters": [_from_filter(each) for each in record.filters if each.is_from_worker],
         **_weights(record.weights),
     }
 
@@ -146,19 +142,18 @@ def _to_filter(fields: dict[str, Any]) -> FilterRecord:
 
 
 def _from_module(record: ModuleRecord, plain: Plainer) -> dict[str, Any]:
-    data = plain(_plain_fields(record, _MODULE_DATA))
+    data = _plain_fields(record, _MODULE_DATA, plain)
     return {**data, **_spaces(record), **_weights(record.weights)}
 
 
-def _plain_fields(record: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Fields of a record with plain dicts and lists for mappings and tuples."""
+def _plain_fields(record: Any, names: Sequence[str], plain: Plainer) -> dict[str, Any]:
+    fields = fields_of(record, names).items()
+    return {name: plain(dict(v) if isinstance(v, Mapping) else v) for name, v in fields}
 
-    def plain(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return dict(value)
-        return list(value) if isinstance(value, tuple) else value
 
-    return {name: plain(value) for name, value in fields_of(record, names).items()}
+def _from_filter(statistics: FilterRecord) -> dict[str, Any]:
+    fields = fields_of(statistics, _FILTER_DATA).items()
+    return {name: list(part) if isinstance(part, tuple) else part for name, part in fields}
 
 
 def _spaces(record: PolicyRecord | ModuleRecord) -> dict[str, Any]:
