@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from rlconnect.core.errors import CorruptCheckpointError, MissingPartError
-from rlconnect.core.vault import open_checkpoint, save_records
+from rlconnect.core.vault import Checkpoint, PolicyRecord, open_checkpoint, save_records
 from rlconnect.core.vault.own.own_format import StoredArray
 from rlconnect.core.vault.plain import Plainer
 
@@ -142,3 +142,14 @@ def test_connectors_compare_by_their_pairs():
 
     assert len(pairs_of(pipeline)) == 5
     assert pairs(pipeline)[0] == "AgentConnectorPipeline"
+
+
+def test_tuples_of_a_policys_state_stay_tuples(tmp_path):
+    """What an exploration or optimiser saved as a tuple is no list when it is opened again."""
+    record = PolicyRecord("p", exploration_state=(1, (2.0, "x")), optimizer=({"step": 3},))
+    before = Checkpoint(str(tmp_path), "policy", "old", "1.0", policies={"p": record})
+
+    save_records(tmp_path / "saved", before)
+
+    after = open_checkpoint(tmp_path / "saved").policies["p"]
+    assert (after.exploration_state, after.optimizer) == ((1, (2.0, "x")), ({"step": 3},))
