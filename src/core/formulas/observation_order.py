@@ -123,11 +123,18 @@ def leaves_of(
     encoders = tuple(encoder for child, _ in children for encoder in child)
     if not any(map(is_composite_space, parts)):
         return encoders, values_of
-    picks = [pick for _, pick in children]
+    # A leaf is taken as it is: a call for each would cost as much as the rest.
+    pairs = zip(parts, children, strict=True)
+    picks = [pick if is_composite_space(part) else None for part, (_, pick) in pairs]
 
     def pick_leaves(value: Nest) -> list[Any]:
-        pairs = zip(picks, values_of(value), strict=True)
-        return [leaf for pick, part in pairs for leaf in pick(part)]
+        leaves: list[Any] = []
+        for pick, part in zip(picks, values_of(value), strict=True):
+            if pick is None:
+                leaves.append(part)
+            else:
+                leaves += pick(part)
+        return leaves
 
     return encoders, pick_leaves
 
