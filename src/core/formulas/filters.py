@@ -24,8 +24,8 @@ from .running_stat import RunningStat
 class FrozenFilter:
     """A filter whose statistics no longer move.
 
-    `mean` is subtracted, `denominator` divided by, `clip` bounds both sides; None leaves a part
-    out.
+    `mean` is subtracted, `denominator` divided by, `clip` bounds both sides; None, or a clip of 0,
+    leaves a part out.
     """
 
     mean: Any
