@@ -11,6 +11,8 @@ from .image_guesses import ways_through
 from .units import Unit
 
 Shape = tuple[int, ...]
+Accepted = Iterator[tuple[list[Unit], list[dict[str, Any]], "End", float]]
+"""Units that are taken, their layers, what comes out of the last, and how unusual that is."""
 
 _STEPS: Final = 20_000
 
@@ -97,14 +99,14 @@ class Search:
         for source, cost in sources:
             is_new = bool(start.ends) and len(source) == 1 and source[0] != start.ends[-1]
             earlier_ends = start.ends if is_new else start.ends[:-1] if len(source) == 1 else ()
-            for run, layers, ends, more in self._accepted(unit, tail, source, units):
-                all_layers, all_ends = (*start.layers, *layers), (*earlier_ends, ends[-1])
+            for run, layers, end, more in self._accepted(unit, tail, source, units):
+                all_layers, all_ends = (*start.layers, *layers), (*earlier_ends, end)
                 total = start.cost + cost + more
-                yield run, Chain(all_layers, all_ends, (*start.nodes, *ends), total)
+                yield run, Chain(all_layers, all_ends, (*start.nodes, end), total)
 
     def _accepted(
         self, unit: Unit, tail: Sequence[Unit], source: tuple[End, ...], units: Sequence[Unit]
-    ) -> Iterator[tuple[list[Unit], list[dict[str, Any]], list[End], float]]:
+    ) -> Accepted:
         """Layers that let a unit take a source, with what comes out; none where it cannot."""
         names = [end.name for end in source]
         input_name: Any = names[0] if len(names) == 1 else names
@@ -121,27 +123,29 @@ class Search:
                 yield from self._images(tail, source[0], units)
             return
         layer: dict[str, Any] = {unit.kind: unit.prefix, "input": input_name}
+        layers, cost = [layer], 0.0
+        out: Shape | None = None
         if unit.kind in ("dense", "lstm", "gru"):
             if len(shape) > 1 and math.prod(shape) == unit.ins:
-                flat = f"{unit.prefix}_in"
-                before = {"flatten": True, "input": input_name, "name": flat}
-                layer["input"] = flat
-                yield [unit], [before, layer], [End(unit.prefix, (unit.outs,))], 0.0
+                layer["input"] = f"{unit.prefix}_in"
+                layers.insert(0, {"flatten": True, "input": input_name, "name": layer["input"]})
+                out = (unit.outs,)
             elif shape == (unit.ins,):
-                yield [unit], [*joined, layer], [End(unit.prefix, (unit.outs,))], 0.0
+                layers, out = [*joined, layer], (unit.outs,)
             elif unit.kind != "dense" and len(shape) == 1 and self.beside:
                 yield from self._with_earlier(unit, layer, names, shape[0])
         elif unit.kind == "embedding":
             if shape in ((unit.ins,), (1,), ()):
                 out = (unit.outs,) if shape != (1,) else (1, unit.outs)
-                yield [unit], [layer], [End(unit.prefix, out)], 0.0
             elif len(shape) == 1 and shape[0] <= 64:
-                yield [unit], [layer], [End(unit.prefix, (*shape, unit.outs))], 0.5
-        elif unit.kind == "layer_norm":
-            if shape and shape[-1] == unit.ins:
-                yield [unit], [layer], [End(unit.prefix, shape)], 0.0
-        elif unit.kind == "batch_norm" and shape and unit.ins in (shape[0], shape[-1]):
-            yield [unit], [layer], [End(unit.prefix, shape)], 0.0
+                out, cost = (*shape, unit.outs), 0.5
+        elif shape and (
+            (unit.kind == "layer_norm" and shape[-1] == unit.ins)
+            or (unit.kind == "batch_norm" and unit.ins in (shape[0], shape[-1]))
+        ):
+            out = shape
+        if out is not None:
+            yield [unit], layers, End(unit.prefix, out), cost
 
     def _is_leaf(self, end: End) -> bool:
         """True if no other input is a part of this one."""
@@ -158,7 +162,7 @@ class Search:
 
     def _with_earlier(
         self, unit: Unit, layer: dict[str, Any], names: list[str], width: int
-    ) -> Iterator[tuple[list[Unit], list[dict[str, Any]], list[End], float]]:
+    ) -> Accepted:
         """A recurrent layer that sees earlier actions or rewards beside the features."""
         actions, rewards = self.beside["prev_actions"], self.beside["prev_rewards"]
         for extra, size in (
@@ -168,11 +172,9 @@ class Search:
         ):
             if width + size == unit.ins:
                 joined = {**layer, "input": [*names, *extra]}
-                yield [unit], [joined], [End(unit.prefix, (unit.outs,))], 0.4
+                yield [unit], [joined], End(unit.prefix, (unit.outs,)), 0.4
 
-    def _images(
-        self, tail: Sequence[Unit], source: End, units: Sequence[Unit]
-    ) -> Iterator[tuple[list[Unit], list[dict[str, Any]], list[End], float]]:
+    def _images(self, tail: Sequence[Unit], source: End, units: Sequence[Unit]) -> Accepted:
         """A run of convolutions over one image, every way that leads to a layer behind."""
         run = _run_of(tail)
         convolutions = [unit for unit in run if unit.kind == "convolution"]
@@ -193,7 +195,7 @@ class Search:
         elif not is_first:
             return
         for way in ways_through(convolutions, shape, set(self._wanted(run, units))):
-            layers, ends, before = list(turned), [], name
+            layers, before = list(turned), name
             steps = iter(zip(way.settings, way.pools, strict=True))
             for unit in run:
                 if unit.kind != "convolution":
@@ -201,15 +203,14 @@ class Search:
                     before = unit.prefix
                     continue
                 settings, is_pooled = next(steps)
-                layers.append({"convolution": unit.prefix, "input": before, **settings})
+                layers.append({unit.kind: unit.prefix, "input": before, **settings})
                 before = unit.prefix
                 if is_pooled:
                     pool = f"{unit.prefix}_pool"
                     last = {"channels": "last"} if unit.is_keras else {}
                     layers.append({"pool": "max", "size": 2, "input": before, "name": pool, **last})
                     before = pool
-            ends.append(End(before, way.shape))
-            yield run, layers, ends, way.cost
+            yield run, layers, End(before, way.shape), way.cost
 
 
 def _run_of(tail: Sequence[Unit]) -> list[Unit]:

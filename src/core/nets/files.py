@@ -26,8 +26,7 @@ def networks_of(source: Any, ids: Any) -> dict[str, Network]:
     has one for each id; a description without ids is for each of `ids`.
 
     Raises:
-        ConfigError: The file cannot be read, or what it says is no network.
-        UnknownNameError: It is for a policy that is not there.
+        ConfigError: The file cannot be read, is no network, or is for a policy that is not there.
 
     Example:
         >>> source = {"layers": [{"dense": "fc"}], "outputs": {"logits": "fc"}}
