@@ -38,6 +38,10 @@ class Connector:
 
     _ctx: ConnectorContext | None = None
     _is_training: bool = True
+    is_idle: Any = False
+    """Whether it changes nothing whatever passes; it counts for the very class that defines it."""
+    last_edit: ClassVar[object] = object()
+    """Another one whenever some connector is bound to a context, or switched to training."""
 
     def __init__(self, ctx: ConnectorContext | None = None) -> None:
         self._ctx = ctx
@@ -46,6 +50,7 @@ class Connector:
     def bind(self, ctx: ConnectorContext) -> None:
         """Take `ctx` as the context; pipelines call it on connectors that were built without."""
         self._ctx = ctx
+        Connector.last_edit = object()
 
     @property
     def is_bound(self) -> bool:
@@ -70,6 +75,7 @@ class Connector:
     def in_training(self) -> None:
         """Switch to training: connectors that learn from data (filters) do."""
         self._is_training = True
+        Connector.last_edit = object()
 
     def in_eval(self) -> None:
         """Switch to evaluation: nothing learns from the data that passes."""
@@ -160,8 +166,8 @@ class AgentConnector(Connector):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.works_on_all = _offers(cls, "transform_all", ("transform", "__call__"))
-        cls.hears_all = _offers(cls, "hear_all", ("on_policy_output",))
+        cls.works_on_all = offers(cls, "transform_all", ("transform", "__call__"))
+        cls.hears_all = offers(cls, "hear_all", ("on_policy_output",))
 
     def reset(self, env_id: Any) -> None:
         """Forget what is kept for `env_id`; called when an episode of it starts."""
@@ -238,7 +244,7 @@ class ActionConnector(Connector):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.works_on_all = _offers(cls, "transform_all", ("transform", "__call__"))
+        cls.works_on_all = offers(cls, "transform_all", ("transform", "__call__"))
 
     def __call__(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
         """Transform what the policy answered for one agent."""
@@ -261,7 +267,7 @@ class ActionConnector(Connector):
         )
 
 
-def _offers(kind: type, offer: str, meanings: tuple[str, ...]) -> bool:
+def offers(kind: type, offer: str, meanings: tuple[str, ...]) -> bool:
     """Whether a class defines a quick way beside the methods that it stands for.
 
     A subclass that overrides one of these alone means something else by it.

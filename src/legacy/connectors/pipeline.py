@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core.errors import PipelineError
 from ...core.runtime.sessions import MAX_SESSIONS, Sessions
@@ -16,6 +16,7 @@ from ...core.text.near_names import did_you_mean
 from ...core.text.visible import visible_lines
 from .connector import ActionConnector, AgentConnector, Connector, works_on_all
 from .context import ConnectorContext
+from .planned import AgentPlan, AnswerPlan, Plan
 from .rows import Rows, answers_of, output_rows
 from .timers import Timer
 from .types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from ...core.pages.figure import Figure
 
 _INDENT = 4
-_DEAF = AgentConnector.on_policy_output
 
 
 class UnsupportedIndexError(PipelineError, NotImplementedError):
@@ -85,7 +85,7 @@ class ConnectorPipeline(Connector):
 
     def in_training(self) -> None:
         """Switch all connectors to training."""
-        self._is_training = True
+        super().in_training()
         for connector in self.connectors:
             connector.in_training()
 
@@ -93,10 +93,36 @@ class ConnectorPipeline(Connector):
         """Switch all connectors to evaluation."""
         self._is_training = False
         for connector in self.connectors:
-            if getattr(type(connector), "in_eval", None) is Connector.in_eval:
-                connector._is_training = False  # that call, which every step makes, without a call
-            else:
-                connector.in_eval()
+            connector.in_eval()
+
+    _plan: Any = None
+    _plan_of: ClassVar[type[Plan]] = Plan
+
+    def current_plan(self) -> Any:
+        """What the connectors come to, as they are now."""
+        plan = self._plan
+        if (
+            plan is None
+            or plan.edit is not Connector.last_edit
+            or plan.connectors != self.connectors
+        ):
+            plan = self._plan = self._plan_of(self.connectors)
+        return plan
+
+    def in_step(self) -> Any:
+        """Switch all connectors to evaluation, and give the plan of a step that needs no records.
+
+        None where somebody would see them.
+        """
+        plan = self.current_plan()
+        if not plan.is_evaluating:
+            self.in_eval()
+            switches = {getattr(type(each), "in_eval", None) for each in self.connectors}
+            plan.is_evaluating = switches <= {Connector.in_eval}
+        return plan if plan.is_flat and self.kept_timers is None and type(self) in _PLAIN else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_plan"}
 
     def reset(self, env_id: Any) -> None:
         """Let every connector forget what it keeps for `env_id`."""
@@ -246,6 +272,8 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
         super().__init__(ctx, connectors)
         self.sessions = Sessions(MAX_SESSIONS, "an agent pipeline")
 
+    _plan_of = AgentPlan
+
     def reset(self, env_id: Any) -> None:
         """Let every connector forget what it keeps for `env_id`."""
         with self.turn:
@@ -255,94 +283,57 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
     def on_policy_output(self, output: ActionConnectorDataType) -> None:
         """Tell every connector what the policy answered."""
         with self.turn:
-            for connector in self.connectors:
-                if getattr(type(connector), "on_policy_output", None) is not _DEAF:
-                    connector.on_policy_output(output)
+            for hear in self.current_plan().hear:
+                hear(output)
 
     def hear_all(self, rows: Rows, output: PolicyOutputType) -> None:
         """Tell every connector that listens what the policy answered for many agents."""
+        listeners: list[Any] = []
         if type(self).on_policy_output is not AgentConnectorPipeline.on_policy_output:
-            listeners: Sequence[Any] = [self.on_policy_output]
+            listeners = [self.on_policy_output]
         else:
-            self._survey()
-            for connector in self._hearing:
-                connector.hear_all(rows, output)
-            listeners = self._listening
+            for connector in self.current_plan().listeners:
+                if getattr(type(connector), "hears_all", False):
+                    connector.hear_all(rows, output)
+                else:
+                    listeners.append(connector.on_policy_output)
         if listeners:
             for answer in answers_of(rows.slots, rows.raw(), output):
-                for tell in listeners:
-                    tell(answer)
+                for hear in listeners:
+                    hear(answer)
 
     def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
         """Run the records through the connectors in order."""
         records = self.checked_list(acd_list)
         with self.turn:
-            if len(records) == 1:
-                self._use([records[0].env_id])
-                return self._alone(records)
-            rows = Rows.of(records)
-            if rows is None:
-                self._use([record.env_id for record in records])
-                return self._alone(records)
-            self._use([env_id for env_id, _ in rows.slots])
-            passed = self.passed(rows)
-        return passed.as_list() if isinstance(passed, Rows) else passed
-
-    def _alone(self, records: Any) -> list[AgentConnectorDataType]:
-        """What the connectors make of one record."""
-        for connector in self.connectors:
-            if self.kept_timers is not None:
+            self._use([record.env_id for record in records])
+            plan = self.current_plan()
+            if plan.is_flat and len(records) == 1 and self.kept_timers is None:
+                (record,) = records
+                if isinstance(record.data, dict):
+                    return [plan.passed(record)]
+            rows = Rows.of(records) if len(records) > 1 else None
+            if rows is not None:
+                passed = self.passed(rows)
+                return passed.as_list() if isinstance(passed, Rows) else passed
+            for connector in self.connectors:
                 with self._clock(connector):
                     records = connector(records)
-            elif type(connector).__call__ is AgentConnector.__call__ and len(records) == 1:
-                records = [connector.transform(records[0])]  # that call without what is around
-            else:
-                records = connector(records)
-        return records  # type: ignore[no-any-return]
-
-    _known: Sequence[Any] = ()
-    _take_rows = True
-    _hearing: Sequence[Any] = ()
-    _listening: Sequence[Callable[[ActionConnectorDataType], None]] = ()
-
-    @property
-    def calls_passed(self) -> bool:
-        """Whether to call it is `passed`, and nothing that a subclass does beside."""
-        return type(self).__call__ is AgentConnectorPipeline.__call__
+        return records  # type: ignore[return-value]  # whatever kind of list they give
 
     def passed(
         self, rows: Rows | list[AgentConnectorDataType]
     ) -> Rows | list[AgentConnectorDataType]:
         """What the connectors make of rows, or of records: those that can work on all at once."""
-        self._survey()
-        if self._take_rows and self.kept_timers is None and type(rows) is Rows:
-            for connector in self.connectors:
-                connector.transform_all(rows)
+        plan = self.current_plan()
+        if plan.takes_rows and self.kept_timers is None and type(rows) is Rows:
+            for transform_all in plan.on_rows:
+                transform_all(rows)
             return rows
         for connector in self.connectors:
             with self._clock(connector):
                 rows = _called(connector, rows)
         return rows
-
-    def _survey(self) -> None:
-        """Find out who works on all agents, and who listens, once the connectors are others."""
-        if self._known == self.connectors:
-            return
-        self._known = list(self.connectors)
-        kinds = list(map(type, self._known))
-        # Only the last one may build the batch: who comes behind it is given records.
-        self._take_rows = all(map(works_on_all, self._known)) and not any(
-            getattr(kind, "builds", False) for kind in kinds[:-1]
-        )
-        hears = [getattr(kind, "hears_all", False) for kind in kinds]
-        deaf = [getattr(kind, "on_policy_output", None) is _DEAF for kind in kinds]
-        triples = list(zip(self._known, hears, deaf, strict=True))
-        self._hearing = [each for each, hears_all, _ in triples if hears_all]
-        self._listening = [
-            each.on_policy_output
-            for each, hears_all, is_deaf in triples
-            if not (hears_all or is_deaf)
-        ]
 
     def _use(self, env_ids: Sequence[Any]) -> None:
         for env_id in self.sessions.use(env_ids):
@@ -363,18 +354,21 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
         (1, [], {})
     """
 
+    _plan_of = AnswerPlan
+
     def __call__(self, ac_data: ActionConnectorDataType) -> ActionConnectorDataType:
         """Run the policy's answer through the connectors in order."""
-        output = ac_data.output
         with self.turn:
+            if self.kept_timers is None:
+                plan = self.current_plan()
+                ac_data = ac_data.with_output(plan.passed(ac_data.output))
+                for connector in plan.alone:
+                    ac_data = connector(ac_data)
+                return ac_data
             for connector in self.connectors:
-                if self.kept_timers is None and getattr(type(connector), "works_on_all", False):
-                    output = connector.transform_all(output)
-                    continue
                 with self._clock(connector):
-                    ac_data = connector(ac_data.with_output(output))
-                output = ac_data.output
-        return ac_data.with_output(output)
+                    ac_data = connector(ac_data)
+            return ac_data
 
     def transform_answers(self, rows: Rows, output: PolicyOutputType) -> list[PolicyOutputType]:
         """Run the policy's answers for many agents through the connectors.
@@ -387,18 +381,11 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
             output: The answers, a leading batch axis on each leaf.
         """
         alone: list[Any] = [self]
-        if type(self).__call__ is ActionConnectorPipeline.__call__:
-            alone = self.connectors
-            for place, connector in enumerate(alone):
-                if not getattr(type(connector), "works_on_all", False):
-                    alone = alone[place:]
-                    break
-                if self.kept_timers is None:
-                    output = connector.transform_all(output)
-                else:
-                    with self._clock(connector):
-                        output = connector.transform_all(output)
-            else:
+        is_plain = type(self).__call__ is ActionConnectorPipeline.__call__
+        if is_plain and self.kept_timers is None:
+            plan = self.current_plan()
+            output, alone = plan.passed(output), plan.alone
+            if not alone:
                 return output_rows(output, len(rows.slots))
         records = answers_of(rows.slots, rows.raw(), output)
         for connector in alone:
@@ -409,6 +396,10 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
     def from_state(ctx: ConnectorContext, params: Any) -> ActionConnectorPipeline:
         """The pipeline that `to_state` described, its connectors looked up by name."""
         return ActionConnectorPipeline(ctx, _children("ActionConnectorPipeline", ctx, params))
+
+
+_PLAIN = (AgentConnectorPipeline, ActionConnectorPipeline)
+"""Pipelines of which nobody but their connectors sees what passes."""
 
 
 def _called(

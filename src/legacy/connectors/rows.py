@@ -7,7 +7,8 @@ for connectors that want them, and at the end.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from operator import attrgetter, itemgetter
+from itertools import repeat
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -28,8 +29,6 @@ from .types import (
 
 ABSENT: Final = object()
 """Stands in a column for the value of an agent that has none."""
-
-_SLOT: Final = attrgetter("env_id", "agent_id")
 
 
 class Rows:
@@ -76,7 +75,7 @@ class Rows:
             columns = _joined([record.data for record in records])
             if columns is None:
                 return None
-            rows = cls(list(map(_SLOT, records)), columns)
+            rows = cls([(record.env_id, record.agent_id) for record in records], columns)
         rows._records = list(records)
         return rows
 
@@ -183,14 +182,12 @@ class Rows:
                 self._records = [AgentConnectorDataType(*slot, data) for slot, data in pairs]
                 self._raw = None  # whoever gets a record may change it
             else:
-                self._records = []
                 # Filled in place: constructors would cost more than all columns.
-                new, append = object.__new__, self._records.append
-                for row, slot in enumerate(self.slots):
-                    record = new(RowRecord)
+                records = [*map(object.__new__, repeat(RowRecord, len(self.slots)))]
+                for row, (record, slot) in enumerate(zip(records, self.slots, strict=True)):
                     record.env_id, record.agent_id = slot
                     record._row, record._rows = row, self
-                    append(record)
+                self._records = [*records]
         return self._records
 
 

@@ -72,11 +72,11 @@ class Preprocessor:
         Raises:
             SpaceError: It lies outside. Also a ValueError.
         """
-        calls = self._calls
-        self._calls = calls + 1
+        is_due = self._calls % VALIDATION_INTERVAL == 0
+        self._calls += 1
         shape = getattr(observation, "shape", None)
         is_odd = shape != self.array_shape and shape is not None and self.array_shape is not None
-        if is_odd or (self.samples_checks and calls % VALIDATION_INTERVAL == 0):
+        if is_odd or (is_due and self.samples_checks):
             check_observation(self._obs_space, observation)
 
     def check_due(self, observations: Sequence[Nest] | Array) -> None:

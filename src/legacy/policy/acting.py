@@ -5,7 +5,7 @@ Connectors have no part in this; `inference` runs a policy with them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -16,9 +16,8 @@ from ...core.errors import PieceError
 from ...core.runtime.sharing import Turn
 from ...core.types import Array
 from ..batches.column_store import ColumnStore
-from ..distributions.families import Family
 from ..exploration.exploration import ActionSource, ArraySource, Exploration
-from .networks import Network, NetworkOutput, PolicyNetworks, rows_of
+from .networks import Chooser, Network, NetworkOutput, PolicyNetworks, rows_of
 from .refusals import column_refusal, nan_refusal, odd_shape
 
 _NO_LOGP: Final = np.float32(0.0)
@@ -62,45 +61,57 @@ class Acting:
             **kwargs: Ignored; for RLlib's signature.
         """
         columns = input_dict.as_read() if isinstance(input_dict, ColumnStore) else input_dict
-        return self._answer(columns, explore, timestep, False)
-
-    def answer_alone(
-        self, columns: Mapping[str, Any], explore: bool | None = None, timestep: int | None = None
-    ) -> tuple[Any, list[Array], dict[str, Any]]:
-        """The answer to columns of one row, without batch axis."""
-        action, states, fetches = self._answer(columns, explore, timestep, True)
-        return action, [part[0] for part in states], fetches
-
-    def _answer(
-        self,
-        columns: Mapping[str, Any],
-        explore: bool | None,
-        timestep: int | None,
-        is_alone: bool,
-    ) -> tuple[Any, list[Array], dict[str, Any]]:
-        state: list[Any] = []
-        while (key := f"state_in_{len(state)}") in columns:
-            state.append(columns[key])
-        network, outputs = self._forward(columns, state)
+        network, outputs = self._forward(columns, states_in(columns))
         inputs = outputs.dist_inputs
         if has_nan(inputs):
             raise nan_refusal(self, columns, inputs)
-        if explore is None:
-            explore = bool(self.config.get("explore", True))
         with self.turn:
             actions, fetches = choose_actions(
                 network.chooser(self.rng),
                 inputs,
                 outputs.extra,
                 self.exploration,
-                explore=explore,
+                explore=bool(self.config.get("explore", True) if explore is None else explore),
                 timestep=self.global_timestep if timestep is None else timestep,
                 rng=self.rng,
                 bare_when_greedy=network.bare_when_greedy,
-                is_alone=is_alone,
             )
             self.global_timestep += len(inputs)
         return actions, outputs.state_out, fetches
+
+    def answer_alone(
+        self, columns: Mapping[str, Any], explore: bool | None = None, timestep: int | None = None
+    ) -> tuple[Any, list[Array], dict[str, Any]]:
+        """The answer to columns of one row, without batch axis."""
+        network = self.networks.numpy or self.networks.torch()
+        _, (outputs, state_out, extra) = self._forward(columns, states_in(columns), network)
+        if has_nan(outputs):
+            raise nan_refusal(self, columns, outputs)
+        if explore is None:
+            explore = bool(self.config.get("explore", True))
+        exploration, inputs, distribution = self.exploration, outputs, network.distribution
+        kind = type(exploration)
+        if kind.prepare is not Exploration.prepare:
+            inputs = exploration.prepare(outputs)
+        with self.turn:
+            now = self.global_timestep if timestep is None else timestep
+            if explore or distribution is None or kind.choose is not Exploration.choose:
+                source = _source(network.chooser(self.rng), inputs, self.rng)
+                actions, (logp,) = exploration.choose(
+                    source, explore=explore, timestep=now, rng=self.rng
+                )
+            else:  # what that comes to, without a source to ask and zeros to take powers of
+                exploration.last_timestep = int(now)
+                actions, logp = distribution.deterministic(inputs), _NO_LOGP
+            self.global_timestep += 1
+        shown = inputs[0]
+        if explore or not network.bare_when_greedy:
+            extra = {name: part[0] for name, part in extra.items()}
+            fetches = _fetches(extra, shown, logp, inputs is not outputs)
+        else:
+            fetches = {"action_dist_inputs": shown}
+        action = actions[0] if type(actions) is np.ndarray else nest.taken(actions, 0)
+        return action, [part[0] for part in state_out], fetches
 
     def compute_actions(
         self,
@@ -211,15 +222,20 @@ class Acting:
         return extra["vf_preds"]
 
     def _forward(
-        self, columns: Mapping[str, Any], state: Sequence[Any]
+        self, columns: Mapping[str, Any], state: Sequence[Any], network: Network | None = None
     ) -> tuple[Network, NetworkOutput]:
-        """The network, and what it makes of a batch; its complaints, in terms of columns."""
+        """The network, by default that for so many rows, and what it makes of a batch.
+
+        Its complaints are told in terms of columns.
+        """
         try:
             obs = columns["obs"]
             is_array = type(obs) is np.ndarray
             if is_array and obs.shape[1:] != self._row_shape:
                 raise odd_shape(self, obs)
-            network = self.networks.for_rows(len(obs) if is_array and obs.ndim else rows_of(obs))
+            if network is None:
+                rows = len(obs) if is_array and obs.ndim else rows_of(obs)
+                network = self.networks.for_rows(rows)
             lens = columns.get("seq_lens") if state else None
             if state:
                 lens = np.ones(len(state[0]), np.int32) if lens is None else np.asarray(lens)
@@ -247,8 +263,16 @@ class Acting:
         return nest.map_structure(np.asarray, obs)
 
 
+def states_in(columns: Mapping[str, Any]) -> list[Any]:
+    """The states among columns, in order."""
+    states: list[Any] = []
+    while (name := f"state_in_{len(states)}") in columns:
+        states.append(columns[name])
+    return states
+
+
 def choose_actions(
-    distribution: Family | Callable[[Array], ActionSource],
+    distribution: Chooser,
     dist_inputs: Array,
     extra: Mapping[str, Array],
     exploration: Exploration,
@@ -257,41 +281,36 @@ def choose_actions(
     timestep: int | None,
     rng: np.random.Generator,
     bare_when_greedy: bool = False,
-    is_alone: bool = False,
 ) -> tuple[Any, dict[str, Array]]:
     """Pick actions for a batch and put the fetches together as Ray orders and names them.
 
-    Fetches are `extra`, then `action_dist_inputs`, `action_prob` and `action_logp` (one and zero
-    wherever nothing was sampled); with `bare_when_greedy` the inputs alone where nothing explores.
-    With `is_alone` the batch is one row, whose answer has no batch axis.
+    With `bare_when_greedy` these are the inputs alone where nothing explores.
     """
     inputs = exploration.prepare(dist_inputs)
-    shown = inputs[0] if is_alone else inputs
-    logp: Any = _NO_LOGP
-    is_usual = getattr(exploration.choose, "__func__", None) is Exploration.choose
-    if is_alone and not explore and is_usual and not callable(distribution):
-        # What the choice below comes to, without a source to ask and zeros to take powers of.
-        exploration.see_timestep(timestep)
-        actions = nest.taken(distribution.deterministic(inputs), 0)
-    else:
-        source = (
-            distribution(inputs)
-            if callable(distribution)
-            else ArraySource(distribution, inputs, rng)
-        )
-        actions, logp = exploration.choose(source, explore=explore, timestep=timestep, rng=rng)
-        if is_alone:
-            is_array = type(actions) is np.ndarray
-            actions, logp = actions[0] if is_array else nest.taken(actions, 0), logp[0]
+    source = _source(distribution, inputs, rng)
+    actions, logp = exploration.choose(source, explore=explore, timestep=timestep, rng=rng)
     if bare_when_greedy and not explore:
-        return actions, {"action_dist_inputs": shown}
-    fetches = {name: part[0] for name, part in extra.items()} if is_alone else {**extra}
-    fetches["action_dist_inputs"] = shown
+        return actions, {"action_dist_inputs": inputs}
+    return actions, _fetches({**extra}, inputs, logp, inputs is not dist_inputs)
+
+
+def _source(distribution: Chooser, inputs: Array, rng: np.random.Generator) -> ActionSource:
+    if callable(distribution):
+        return distribution(inputs)
+    return ArraySource(distribution, inputs, rng)
+
+
+def _fetches(fetches: dict[str, Any], inputs: Array, logp: Any, is_scaled: bool) -> dict[str, Any]:
+    """What a network gave beside its outputs, then these, the probability and its logarithm.
+
+    The latter are one and zero wherever nothing was sampled.
+    """
+    fetches["action_dist_inputs"] = inputs
     fetches["action_prob"] = _SURE if logp is _NO_LOGP else np.exp(logp)
     fetches["action_logp"] = logp
-    if inputs is not dist_inputs and "q_values" in fetches:
-        fetches["q_values"] = shown  # in Ray both names are the one tensor that was scaled
-    return actions, fetches
+    if is_scaled and "q_values" in fetches:
+        fetches["q_values"] = inputs  # in Ray both names are the one tensor that was scaled
+    return fetches
 
 
 def has_nan(outputs: Array) -> bool:

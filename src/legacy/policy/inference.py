@@ -13,13 +13,15 @@ from ...core.errors import ConfigError, PieceError
 from ..batches.step_rows import joined_batches
 from ..connectors.pipeline import ActionConnectorPipeline, AgentConnectorPipeline
 from ..connectors.rows import Rows, answers_of
-from ..connectors.types import AgentConnectorDataType, PolicyOutputType
+from ..connectors.types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
+from .acting import Acting
 from .endings import remembers
-from .one_step import needs_no_records, step_columns
 from .refusals import NUMBERS, Asked, no_numbers, told
 
 if TYPE_CHECKING:
     from .policy import Policy
+
+_COMPUTE = Acting.compute_actions_from_input_dict
 
 
 def local_policy_inference(
@@ -59,7 +61,7 @@ def local_policy_inference(
         ConfigError: The policy has no connectors.
     """
     policy = getattr(policy, "native", policy)
-    agent_pipeline, action_pipeline = _pipelines(policy)
+    agent_pipeline, plans = _pipelines(policy)
     columns: dict[str, Any] = {"new_obs": obs}
     if reward is not None:
         columns["rewards"] = reward
@@ -80,8 +82,16 @@ def local_policy_inference(
                 policy.endings.check(policy, env_id, agent_id)
             if type(obs) is np.ndarray and obs.dtype.kind not in NUMBERS:
                 raise no_numbers(obs)
-            if needs_no_records(policy, agent_pipeline, action_pipeline):
-                outputs = [step_columns(policy, env_id, agent_id, columns, explore, timestep)]
+            if plans is not None:
+                agent_plan, action_plan = plans
+                for change in agent_plan.changes:
+                    columns = change(env_id, agent_id, columns)
+                batch = agent_plan.build(env_id, agent_id, columns)
+                answer = policy.answer_alone(batch, explore, timestep)
+                outputs = [action_plan.passed(answer)]
+                record = ActionConnectorDataType(env_id, agent_id, columns, answer)
+                for hear in agent_plan.hear:
+                    hear(record)
             else:
                 rows = Rows([(env_id, agent_id)], {k: [v] for k, v in columns.items()})
                 ready = _through(agent_pipeline, rows)
@@ -180,7 +190,8 @@ def batch_policy_inference(
 
 def _through(pipeline: Any, rows: Rows) -> Rows | list[AgentConnectorDataType]:
     """What all connectors of a pipeline make of rows."""
-    if isinstance(pipeline, AgentConnectorPipeline) and pipeline.calls_passed:
+    usual = AgentConnectorPipeline.__call__
+    if isinstance(pipeline, AgentConnectorPipeline) and type(pipeline).__call__ is usual:
         return pipeline.passed(rows if rows.slots else [])
     return list(pipeline(rows.as_list()))
 
@@ -236,16 +247,24 @@ def _check_slots(policy: Policy, slots: Sequence[tuple[Any, Any]]) -> None:
             policy.endings.check(policy, env_id, agent_id)
 
 
-def _pipelines(policy: Policy) -> tuple[Any, Any]:
-    agent, action = policy.agent_connectors, policy.action_connectors
+def _pipelines(policy: Policy) -> tuple[Any, tuple[Any, Any] | None]:
+    """The agent pipeline, and the plans of both where nobody would see the records of a step.
+
+    Both are switched to evaluation.
+    """
+    agent: Any = policy.agent_connectors
+    action: Any = policy.action_connectors
     if agent is None or action is None:
         raise ConfigError(
             f"policy {policy.name!r} has no connectors",
             hint="give it the defaults: create_connectors_for_policy(policy, policy.config).",
         )
-    agent.in_eval()
-    action.in_eval()
-    return agent, action
+    agent_plan = getattr(agent, "in_step", agent.in_eval)()
+    action_plan = getattr(action, "in_step", action.in_eval)()
+    is_usual = type(policy).compute_actions_from_input_dict is _COMPUTE
+    acts_itself = is_usual and _COMPUTE.__name__ not in vars(policy)
+    has_plans = agent_plan is not None and action_plan is not None
+    return agent, (agent_plan, action_plan) if acts_itself and has_plans else None
 
 
 def _use(policy: Policy, pipeline: Any, env_ids: Sequence[Hashable]) -> None:

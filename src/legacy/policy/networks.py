@@ -42,11 +42,16 @@ class Network(Protocol):
     """A network that a policy can ask for distribution inputs.
 
     `initial_state` is the state at an episode's start, without batch dimension;
-    `bare_when_greedy` tells whether fetches without exploration are the inputs alone.
+    `bare_when_greedy` tells whether fetches without exploration are the inputs alone;
+    `distribution` is None where a class of the user's takes its place.
     """
 
     initial_state: list[Array]
     bare_when_greedy: bool
+
+    @property
+    def distribution(self) -> Family | None:
+        """What is known of the actions, for arrays."""
 
     def run(self, columns: Mapping[str, Any], state: Sequence[Any], seq_lens: Any) -> NetworkOutput:
         """One forward pass over a batch of columns."""
@@ -63,10 +68,7 @@ class ArrayNetwork:
         self.initial_state = head.get_initial_state()
         self.bare_when_greedy = head.bare_when_greedy
         self.distribution = head.distribution.arrays()
-
-    def run(self, columns: Mapping[str, Any], state: Sequence[Any], seq_lens: Any) -> NetworkOutput:
-        """One forward pass over a batch of columns."""
-        return self.head.forward(columns, state, seq_lens)
+        self.run = head.forward
 
     def chooser(self, rng: np.random.Generator) -> Chooser:
         """The numpy distribution."""
@@ -93,7 +95,7 @@ class TorchNetwork:
         self.initial_state: list[Array] = [as_array(part) for part in head.get_initial_state()]
         self.bare_when_greedy = head.bare_when_greedy
         is_custom = head.distribution.kind == "custom"
-        self._distribution = None if is_custom else head.distribution.arrays()
+        self.distribution = None if is_custom else head.distribution.arrays()
 
     def run(self, columns: Mapping[str, Any], state: Sequence[Any], seq_lens: Any) -> NetworkOutput:
         """One forward pass over a batch of columns."""
@@ -112,8 +114,8 @@ class TorchNetwork:
 
     def chooser(self, rng: np.random.Generator) -> Chooser:
         """The numpy distribution, or the user's own torch class."""
-        if self._distribution is not None:
-            return self._distribution
+        if self.distribution is not None:
+            return self.distribution
         from ..heads.torch_source import TorchSource
 
         return lambda inputs: TorchSource(self.head.dist_class, self.head.model, inputs, rng)

@@ -253,3 +253,27 @@ def test_stacked_columns_do_not_outlive_the_last_connector():
     made = changed.passed(Rows.of(records))
     assert not isinstance(made, Rows)
     assert [each.data.sample_batch["obs"].tolist() for each in made] == [[[0, 0]]] * 2
+
+
+def test_pipelines_leave_out_what_changes_nothing_until_it_does():
+    """A connector that is bound to another space counts at the next call."""
+    stretch = NormalizeActionsConnector()
+    pipeline = ActionConnectorPipeline(ConnectorContext(action_space=Discrete(2)), [stretch])
+    answer = ActionConnectorDataType("e", "a", {}, (np.float32([0.5]), [], {}))
+
+    assert pipeline(answer) is answer
+    stretch.bind(ConnectorContext(action_space=Box(0, 10, (1,))))
+    assert pipeline(answer).output[0].tolist() == [7.5]
+
+
+def test_a_subclass_of_what_changes_nothing_is_called():
+    """That a class changes nothing says nothing of those derived from it."""
+
+    class Doubling(NormalizeActionsConnector):
+        def transform_all(self, output):
+            return (2 * output[0], *output[1:])
+
+    context = ConnectorContext(action_space=Discrete(2))
+    pipeline = ActionConnectorPipeline(context, [Doubling(context)])
+
+    assert pipeline(ActionConnectorDataType("e", "a", {}, (3, [], {}))).output[0] == 6

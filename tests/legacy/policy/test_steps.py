@@ -71,7 +71,13 @@ EDITS = {
     ),
     "training between": lambda policy: policy.agent_connectors.in_training(),
     "reset": lambda policy: policy.reset_connectors("e"),
+    "one in training": lambda policy: policy.agent_connectors.connectors[1].in_training(),
+    "bound again": lambda policy: [each.bind(each.ctx) for each in pieces(policy)],
 }
+
+
+def pieces(policy):
+    return [*policy.agent_connectors.connectors, *policy.action_connectors.connectors]
 
 
 def by_records(policy, env_id, agent_id, obs, reward, explore):
@@ -151,6 +157,26 @@ def test_a_step_is_what_its_pieces_give(kind, steps, seed):
             for policy in (short, told)
         ]
         assert heard[0] == heard[1]
+
+
+def test_pieces_with_a_way_of_their_own_are_switched_at_every_step():
+    """What a user's `in_eval` does, it does before each observation."""
+
+    class Counting(ClipRewardAgentConnector):
+        switched = 0
+
+        def in_eval(self):
+            super().in_eval()
+            self.switched += 1
+
+    policy = fresh(STEPPED["mlp"])
+    counting = Counting(limit=1.0)
+    policy.agent_connectors.prepend(counting)
+
+    for obs in observations(policy, 3, 0):
+        local_policy_inference(policy, "e", "a", obs)
+
+    assert counting.switched == 3
 
 
 @pytest.mark.parametrize("mutate", [dict.clear, lambda data: data.update(new_obs=None)])

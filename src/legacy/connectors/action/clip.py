@@ -20,6 +20,11 @@ class ClipActionsConnector(BoundedActionConnector):
         array([10.], dtype=float32)
     """
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether the action space has nothing to clip."""
+        return not self.plan.clips
+
     def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
         """Clip the actions."""
         if not self.plan.clips:
@@ -29,6 +34,6 @@ class ClipActionsConnector(BoundedActionConnector):
 
     def part(self) -> Contribution:
         """The cutting."""
-        if not self.plan.clips:
+        if self.is_idle:
             return NOTHING
         return Contribution(action=(action_part(type(self).__name__, self.plan, "clip"),))

@@ -30,7 +30,12 @@ class ImmutableActionsConnector(FromContext, FormulaActionConnector):
     def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
         """Lock the arrays; rows of locked arrays are locked too."""
         actions, states, fetches = output
-        return locked(actions), states and locked(states), fetches and locked(fetches)
+        if type(actions) is np.ndarray:
+            actions = actions.view()
+            actions.setflags(False)
+        elif not isinstance(actions, np.generic):
+            actions = locked(actions)
+        return actions, states and locked(states), fetches and locked(fetches)
 
     def part(self) -> Contribution:
         """Nothing: a plan hands out arrays of its own."""

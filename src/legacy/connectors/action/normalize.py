@@ -23,6 +23,11 @@ class NormalizeActionsConnector(BoundedActionConnector):
         array([7.5], dtype=float32)
     """
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether the action space has nothing to unsquash."""
+        return not self.plan.unsquashes
+
     def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
         """Stretch the actions."""
         if not self.plan.unsquashes:
@@ -32,6 +37,6 @@ class NormalizeActionsConnector(BoundedActionConnector):
 
     def part(self) -> Contribution:
         """The stretching."""
-        if not self.plan.unsquashes:
+        if self.is_idle:
             return NOTHING
         return Contribution(action=(action_part(type(self).__name__, self.plan, "unsquash"),))

@@ -27,6 +27,8 @@ class ConvertToNumpyConnector(FromContext, FormulaActionConnector):
         [1, 2]
     """
 
+    is_for_tensors = True
+
     def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:
         """Convert actions and states."""
         actions, states, fetches = output

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ....core.errors import PieceError
-from ..connector import AgentConnector
+from ..connector import AgentConnector, offers
 from ..rows import Rows
 from ..types import AgentConnectorDataType
 
@@ -25,11 +25,14 @@ class ColumnsAgentConnector(AgentConnector):
 
     takes_columns: ClassVar[bool] = False
     """Whether to call a connector of the class on one record is its `transform_columns`."""
+    has_builder: ClassVar[bool] = False
+    """Whether its `transform_columns` is to let its `builder` build what the policy looks at."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         is_called = cls.__call__ is AgentConnector.__call__
         cls.takes_columns = is_called and cls.transform is ColumnsAgentConnector.transform
+        cls.has_builder = offers(cls, "builder", ("transform_columns",))
 
     def transform(self, ac_data: AgentConnectorDataType) -> AgentConnectorDataType:
         """Transform the record of one agent."""

@@ -25,6 +25,8 @@ class EnvSamplingAgentConnector(ColumnsAgentConnector):
         True
     """
 
+    is_idle = True
+
     def __init__(
         self, ctx: ConnectorContext | None = None, sign: bool = False, limit: float | None = None
     ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from ..context import ConnectorContext
 from ..rows import ABSENT, Rows
 from ..types import ActionConnectorDataType, PolicyOutputType
 from .columns import ColumnsAgentConnector
+
+_NO_ANSWER: Final = (None, None)
 
 
 class StateBufferConnector(ColumnsAgentConnector):
@@ -53,7 +55,9 @@ class StateBufferConnector(ColumnsAgentConnector):
         if isinstance(states, Mapping):
             entries = states.get("answers", ())
             for env_id, agent_id, columns in entries:
-                self._keep(env_id, agent_id, dict(columns))
+                if (env_id, agent_id) not in self._answers:
+                    self._begin(env_id, agent_id)
+                self._answers[env_id, agent_id] = dict(columns), None
         if ctx is not None:
             self.bind(ctx)
 
@@ -74,11 +78,13 @@ class StateBufferConnector(ColumnsAgentConnector):
 
     def on_policy_output(self, output: ActionConnectorDataType) -> None:
         """Keep what the policy answered for one agent."""
-        _check_ids(output.env_id, output.agent_id)
+        slot = output.env_id, output.agent_id
         actions, states, fetches = output.output
         if not self.carries_actions:
             actions = self._first_columns()["actions"]
-        self._keep(output.env_id, output.agent_id, _columns_of(actions, states, fetches))
+        if slot not in self._answers:
+            self._begin(*slot)
+        self._answers[slot] = _columns_of(actions, states, fetches), None
 
     def hear_all(self, rows: Rows, output: PolicyOutputType) -> None:
         """Keep what the policy answered for all agents."""
@@ -90,8 +96,7 @@ class StateBufferConnector(ColumnsAgentConnector):
         answers = self._answers
         for row, slot in enumerate(rows.slots):
             if slot not in answers:
-                _check_ids(*slot)
-                self._agents.setdefault(slot[0], []).append(slot[1])
+                self._begin(*slot)
             answers[slot] = columns, row
 
     def transform_all(self, rows: Rows) -> None:
@@ -114,9 +119,13 @@ class StateBufferConnector(ColumnsAgentConnector):
 
     def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
         """Add the last answer."""
-        _check_ids(env_id, agent_id)
-        answer, row = self._answers.get((env_id, agent_id)) or (self._first_columns(), None)
-        return {**columns, **(answer if row is None else _own(answer, row))}
+        answer, row = self._answers.get((env_id, agent_id), _NO_ANSWER)
+        if answer is None:
+            _check_ids(env_id, agent_id)
+            answer = self._first_columns()
+        elif row is not None:
+            answer = _own(answer, row)
+        return {**columns, **answer}
 
     def part(self) -> Contribution:
         """What it remembers, a plan remembers."""
@@ -138,12 +147,10 @@ class StateBufferConnector(ColumnsAgentConnector):
         """A connector that goes on from `params`, or afresh if Ray pickled them."""
         return StateBufferConnector(ctx, params)
 
-    def _keep(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> None:
-        """Let `columns` be the last answer for one agent."""
-        slot = (env_id, agent_id)
-        if slot not in self._answers:
-            self._agents.setdefault(env_id, []).append(agent_id)
-        self._answers[slot] = columns, None
+    def _begin(self, env_id: Any, agent_id: Any) -> None:
+        """Take note of an agent that has no answer yet."""
+        _check_ids(env_id, agent_id)
+        self._agents.setdefault(env_id, []).append(agent_id)
 
     def _first_columns(self) -> dict[str, Any]:
         """What stands for an answer before there is one."""

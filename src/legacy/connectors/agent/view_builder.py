@@ -27,6 +27,7 @@ SlotId: TypeAlias = tuple[Any, Any]
 
 _UNROLLS = count()
 _NONE: Final = np.zeros(0, np.intp)
+_ONE: Final = np.ones(1, np.int64)
 _NESTED: Final = (dict, tuple, list)
 
 
@@ -55,19 +56,28 @@ class ViewBuilder:
     """Builds the columns of a plan and keeps the histories they need.
 
     `fill_missing` takes zeros where a record lacks a column that a view reads, instead of refusing
-    the record.
+    the record. For a policy that `is_recurrent` each row is a sequence, of one step.
     """
 
     def __init__(
-        self, plan: ViewPlan, *, flatten_actions: bool = True, fill_missing: bool = False
+        self,
+        plan: ViewPlan,
+        *,
+        flatten_actions: bool = True,
+        fill_missing: bool = False,
+        is_recurrent: bool = False,
     ) -> None:
         self.plan: Final = plan
         self._flattens = flatten_actions
         self._fills_missing = fill_missing
+        self._is_recurrent = is_recurrent
         self._store = HistoryStore(plan.depth) if plan.depth else None
         self._slots: dict[tuple[Any, Any], Slot] = {}
         self._agents: dict[Any, list[Any]] = {}
         self._counts_steps = any(view.column in ("t", "unroll_id") for view in plan.views)
+        self._needs_rows = self._store is not None or any(
+            view.is_current and view.column != "obs" for view in plan.views
+        )
 
     def reset(self, env_id: Any) -> None:
         """Forget all agents of `env_id`."""
@@ -104,9 +114,11 @@ class ViewBuilder:
 
     def build_one(self, env_id: Any, agent_id: Any, data: dict[str, Any]) -> dict[str, Any]:
         """The columns of one agent, one row each: `build` for one that needs no histories."""
+        if "new_obs" not in data:
+            raise _no_observation(data)
         slot_id = (env_id, agent_id)
         slot = self._slots.get(slot_id)
-        if slot is None or self._store is not None or self._counts_steps:
+        if slot is None or self._needs_rows:
             rows = Rows([slot_id], {name: [value] for name, value in data.items()})
             columns = self.build(rows)
             self._slots[slot_id].newest = data
@@ -115,16 +127,17 @@ class ViewBuilder:
         slot.steps += 1
         columns = {}
         for view in self.plan.views:
-            if view.is_current and view.column == "obs":
+            if view.is_current:
                 columns[view.name] = to_row(data["new_obs"])
             elif view.is_previous:
-                value = self._value(view, slot_id, data.keys, data.get(view.column))
+                value = data.get(view.column, ABSENT)
+                if not isinstance(value, np.ndarray):
+                    value = self._value(view, slot_id, data.keys, value)
                 columns[view.name] = to_row(value)
-            elif view.is_unknown:
-                columns[view.name] = _repeated(view.missing, 1)
             else:
-                rows = Rows([slot_id], {name: [value] for name, value in data.items()})
-                columns[view.name] = self._now(view.column, rows, [slot])
+                columns[view.name] = _repeated(view.missing, 1)
+        if self._is_recurrent:
+            columns["seq_lens"] = _ONE.copy()
         return columns
 
     def build(self, rows: Rows, known_slots: list[Slot | None] | None = None) -> dict[str, Any]:
@@ -132,6 +145,8 @@ class ViewBuilder:
 
         Where somebody looked already, `known_slots` are theirs.
         """
+        if "new_obs" not in rows:
+            raise _no_observation(rows.raw()[0])
         slots_or_none = self.slots_of(rows.slots) if known_slots is None else known_slots
         first = (
             {}
@@ -162,6 +177,8 @@ class ViewBuilder:
                 columns[view.name] = self._before(view, rows, first)
             else:
                 columns[view.name] = self._look(view, places)
+        if self._is_recurrent:
+            columns["seq_lens"] = np.ones(len(slots), np.int64)
         return columns
 
     def _count(self, rows: Rows, slots: Sequence[Slot], first: Collection[int]) -> None:
@@ -279,6 +296,13 @@ class ViewBuilder:
             return leaf[:, 0] if len(view.shifts) == 1 else leaf
 
         return nest.map_structure(shaped, window)
+
+
+def _no_observation(columns: Iterable[str]) -> PieceError:
+    """The error for a record of an agent that saw nothing."""
+    return PieceError(
+        "a record has no observation", expected="a column 'new_obs'", found=f"columns {[*columns]}"
+    )
 
 
 def _names(rows: Rows, row: int) -> Iterable[str]:

@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from ....core import nest
 from ....core.errors import PieceError
 from ....core.step.part import Contribution
@@ -23,7 +21,6 @@ from ..types import AgentConnectorsOutput
 from .columns import ColumnsAgentConnector
 from .view_builder import Slot, ViewBuilder
 
-_ONE: Final = np.ones(1, np.int64)
 _REMEMBERED: Final = frozenset({"obs", "actions", "rewards"})
 """What a plan can remember, beside states."""
 
@@ -83,32 +80,24 @@ class ViewRequirementAgentConnector(FromContext, ColumnsAgentConnector):
 
     def transform_all(self, rows: Rows) -> None:
         """Build the batch of all agents, one column at a time."""
-        if "new_obs" not in rows:
-            self._check(rows.raw()[0])
-        builder = self._builder or self._make_builder()
+        builder = self.builder
         count = len(rows.slots)
         slots = builder.slots_of(rows.slots)
         if len(set(slots if all(slots) else rows.slots)) == count:
             columns = builder.build(rows, slots)
         else:  # one agent twice: in order
             columns = joined_batches([builder.build(rows.only(row)) for row in range(count)])
-        if self._is_recurrent:
-            columns["seq_lens"] = np.ones(count, np.int64)
         rows.build(columns)
 
     def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
         """Build the batch of one agent."""
-        batch = self.batch_of(env_id, agent_id, columns)
+        batch = self.builder.build_one(env_id, agent_id, columns)
         return AgentConnectorsOutput(columns, SampleBatch.of(batch))
 
-    def batch_of(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> dict[str, Any]:
-        """What the policy looks at, one row a column, of one agent."""
-        if not isinstance(columns, dict) or "new_obs" not in columns:
-            self._check(columns)
-        batch = (self._builder or self._make_builder()).build_one(env_id, agent_id, columns)
-        if self._is_recurrent:
-            batch["seq_lens"] = _ONE.copy()
-        return batch
+    @property
+    def builder(self) -> ViewBuilder:
+        """What builds the policy's columns, and keeps what views look back at."""
+        return self._builder or self._make_builder()
 
     @property
     def agent_collectors(self) -> dict[Any, dict[Any, KeptHistory]]:
@@ -155,27 +144,17 @@ class ViewRequirementAgentConnector(FromContext, ColumnsAgentConnector):
         columns = tuple(Column(name, depth, starts[name]) for name, depth in depths.items())
         return Contribution(columns=columns, looks=tuple(looks), missing=tuple(missing))
 
-    def _check(self, data: Any) -> None:
-        """Refuse what holds no observation."""
-        if not isinstance(data, dict):
-            raise self.no_columns(data)
-        if "new_obs" not in data:
-            raise PieceError(
-                "a record has no observation",
-                expected="a column 'new_obs'",
-                found=f"columns {list(data)}",
-            )
-
     def _make_builder(self) -> ViewBuilder:
         ctx = self.ctx
         # A policy of an RLModule lists every column as needed to act, and reads "obs" only.
         is_lenient = ctx.setting("_enable_rl_module_api") or ctx.setting(
             "enable_rl_module_and_learner"
         )
-        plan = self._plan()
-        self._is_recurrent = ctx.is_policy_recurrent
         self._builder = ViewBuilder(
-            plan, flatten_actions=self._flattens(), fill_missing=bool(is_lenient)
+            self._plan(),
+            flatten_actions=self._flattens(),
+            fill_missing=bool(is_lenient),
+            is_recurrent=ctx.is_policy_recurrent,
         )
         return self._builder
 
