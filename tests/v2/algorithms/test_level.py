@@ -1,0 +1,74 @@
+"""What training holds does not grow with its iterations: objects are counted, by their classes."""
+
+import gc
+from collections import Counter
+
+import pytest
+from rlconnect.v2 import DQNConfig, PPOConfig, SACConfig
+
+pytestmark = pytest.mark.torch
+
+OFF_POLICY = {
+    "train_batch_size_per_learner": 8,
+    "num_steps_sampled_before_learning_starts": 32,
+    "training_intensity": 1.0,
+    "replay_buffer_config": {"type": "PrioritizedEpisodeReplayBuffer", "capacity": 400},
+}
+CONFIGS = {  # environments whose episodes are all of one length
+    "PPO": lambda: (
+        PPOConfig()
+        .environment("Pendulum-v1")
+        .training(train_batch_size=16, minibatch_size=16, num_epochs=1)
+    ),
+    "DQN": lambda: DQNConfig().environment("MountainCar-v0").training(**OFF_POLICY),
+    "SAC": lambda: SACConfig().environment("Pendulum-v1").training(**OFF_POLICY),
+}
+WARM_UP, MORE = 60, 120
+AT_MOST = 6
+"""Fewer than episodes end in so many iterations."""
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_objects_are_as_many_after_more_iterations(name):
+    """Buffers and windows are full after the first iterations; then nothing is added."""
+    config = CONFIGS[name]().env_runners(num_env_runners=0, rollout_fragment_length=8)
+    config.rl_module(model_config={"fcnet_hiddens": [4]}).debugging(seed=1)
+    config.reporting(
+        min_sample_timesteps_per_iteration=16,
+        min_time_s_per_iteration=0,
+        metrics_num_episodes_for_smoothing=2,
+    )
+    algo = config.build_algo()
+    algo.progress_line = None
+
+    train(algo, WARM_UP)
+    held()  # Looking at objects for the first time makes some.
+    before = held()
+    train(algo, MORE)
+    after = held()
+    algo.stop()
+
+    grown = {
+        kind: n - before.get(kind, 0)
+        for kind, n in after.items()
+        if n - before.get(kind, 0) > AT_MOST
+    }
+    assert grown == {}
+
+
+def train(algo, count):
+    for _ in range(count):
+        algo.train()
+
+
+def held():
+    """How many objects there are of each class, those inside of others included; not integers."""
+    gc.collect()
+    seen = {id(each): each for each in gc.get_objects()}
+    for each in [*seen.values()]:
+        seen.update((id(part), part) for part in gc.get_referents(each))
+    kinds = Counter(map(type, seen.values()))
+    del seen
+    return {
+        f"{kind.__module__}.{kind.__qualname__}": n for kind, n in kinds.items() if kind is not int
+    }
