@@ -2,6 +2,7 @@
 
     python -m tests.kill.training --kills 30                at random moments
     python -m tests.kill.training --kills 30 --algo DQN     of another algorithm
+    python -m tests.kill.training --kills 30 --algo trials  of a Tuner with three trials
 
 Each run is killed again and again until it has come to its end; then another one begins. Ends with
 1 if a result differs, is missing or told twice.
@@ -18,6 +19,7 @@ import time
 import warnings
 from pathlib import Path
 
+from rlconnect.v2 import tuning
 from rlconnect.v2.saving.class_slots import algorithm_named
 from rlconnect.v2.tuning import CheckpointConfig, TrainingRun
 
@@ -25,11 +27,12 @@ from tests.kill.kill import EVENTS, in_child
 from tests.v2.tuning.runs import curves, tensorboard_steps
 
 ITERATIONS = 8
+TRIALS = "trials"
 SAVING = CheckpointConfig(2, "env_runners/episode_return_mean", "max", 2)
 
 
-def run_of(folder, algo="PPO"):
-    """A small run with evaluations."""
+def config_of(algo):
+    """The settings of a small run with evaluations."""
     config = algorithm_named(algo).get_default_config()
     config.environment("Pendulum-v1" if algo == "SAC" else "CartPole-v1")
     config.env_runners(num_env_runners=0, num_envs_per_env_runner=2)
@@ -41,8 +44,26 @@ def run_of(folder, algo="PPO"):
         config.training(store_buffer_in_checkpoints=True, train_batch_size=16)
         config.training(num_steps_sampled_before_learning_starts=100)
         config.reporting(min_sample_timesteps_per_iteration=64, min_time_s_per_iteration=0)
+    return config
+
+
+def train(folder, algo):
+    """Run it, or let it go on: an algorithm, or trials of one."""
     stop = {"training_iteration": ITERATIONS}
-    return TrainingRun(config, folder, stop=stop, saving=SAVING)
+    if algo != TRIALS:
+        TrainingRun(config_of(algo), folder, stop=stop, saving=SAVING).go()
+        return
+    tuning.run(
+        "PPO",
+        config=config_of("PPO").training(lr=tuning.grid_search([1e-2, 1e-3, 1e-4])),
+        name=folder.name,
+        storage_path=folder.parent,
+        stop=stop,
+        checkpoint_config=SAVING,
+        verbose=0,
+        resume="AUTO",
+        in_ray=False,
+    )
 
 
 def go(folder, algo, die_at=0):
@@ -59,7 +80,7 @@ def go(folder, algo, die_at=0):
     warnings.simplefilter("ignore")
     if die_at:
         sys.addaudithook(count)
-    run_of(folder, algo).go()
+    train(folder, algo)
 
 
 def is_over(child):
@@ -71,9 +92,22 @@ def is_over(child):
 
 
 def differences(folder, whole):
-    """What of a run is not as it is in an unbroken one."""
+    """What of a run, or of its trials, is not as it is in an unbroken one."""
+    if not (folder / "tuner.json").exists():
+        return run_differences(folder, whole)
+    pairs = zip(*(sorted(each.glob("PPO_*")) for each in (folder, whole)), strict=True)
+    return [each for trial, unbroken in pairs for each in run_differences(trial, unbroken)]
+
+
+def run_differences(folder, whole):
+    """The same of one run."""
     found = []
-    if curves(folder) != curves(whole):
+    named = {"trial_id", "experiment_tag"}
+    rows = [
+        [{name: row[name] for name in row.keys() - named} for row in curves(each)]
+        for each in (folder, whole)
+    ]
+    if rows[0] != rows[1]:
         found.append("results")
     steps = tensorboard_steps(folder)
     if steps != tensorboard_steps(whole):
