@@ -303,6 +303,8 @@ def test_a_teacher_that_does_not_fit_is_adapted_first(by, tmp_path, monkeypatch,
         (["--resume", "nowhere", "--algo", "PPO"], "--resume goes on with"),
         (["--algo", "PPO", "--env", "CartPole-v1", "--out", "."], "holds files already"),
         (["--algo", "PPO", "--env", "mine.py:gym"], "a class, or a function"),
+        (["--algo", "DQN", "--env", "Pendulum-v1", "--out", "run"], "SAC and PPO learn to act"),
+        (["--algo", "PPO", "--env", "CartPole-v1", "--out", "mine.py/run"], "part of the path"),
     ],
 )
 def test_mistakes_leave_nothing_behind(words, says, tmp_path, capsys):

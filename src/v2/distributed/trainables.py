@@ -7,6 +7,7 @@ from typing import Any
 
 from ...core.errors import MissingExtraError
 from ..envs.registry import env_creator_of, is_registered, register_env
+from ..logging.loggers import NoLogger
 
 
 def has_tune() -> bool:
@@ -55,7 +56,7 @@ def algorithm_trainable(
             register_env(env, creator)
         algorithm = algorithm_class(
             config=merge(config, values),
-            logger_creator=lambda _: _Folder(folder),
+            logger_creator=lambda _: NoLogger(None, folder),
         )
         algorithm.progress_line = None
         if begin_from is not None:
@@ -137,16 +138,3 @@ def ray_trainable(
 
     InRay.__name__ = InRay.__qualname__ = name
     return InRay
-
-
-class _Folder:
-    """Where an algorithm puts what belongs to its run; results are Ray's to write."""
-
-    def __init__(self, logdir: str) -> None:
-        self.logdir = logdir
-
-    def on_result(self, result: Mapping[str, Any]) -> None:
-        """Write nothing."""
-
-    def close(self) -> None:
-        """Close nothing."""

@@ -148,6 +148,21 @@ class TBXLogger(Logger):
         self._file.close()
 
 
+class NoLogger(Logger):
+    """Writes nothing: the folder is an algorithm's, its results are somebody else's to write."""
+
+    def __init__(self, config: Mapping[str, Any] | None, logdir: str | os.PathLike[str]) -> None:
+        self.config, self.logdir = dict(config or {}), str(logdir)
+
+    @override
+    def on_result(self, result: Mapping[str, Any]) -> None:
+        """Write nothing."""
+
+    @override
+    def close(self) -> None:
+        """Close nothing."""
+
+
 DEFAULT_LOGGERS: Final = (CSVLogger, JsonLogger, TBXLogger)
 
 

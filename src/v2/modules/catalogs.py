@@ -84,7 +84,10 @@ class DQNCatalog(Catalog):
         action_space = self.action_space
         if not isinstance(action_space, spaces.Discrete):
             raise UnsupportedSpaceException(
-                "DQN", expected="a Discrete action space", found=repr(action_space)
+                "DQN",
+                expected="a Discrete action space",
+                found=repr(action_space),
+                hint="SAC and PPO learn to act in a Box.",
             )
         self.num_atoms = int(self._model_config_dict.get("num_atoms") or 1)
         self.af_head_config: Any = self._get_head_config(int(action_space.n) * self.num_atoms)

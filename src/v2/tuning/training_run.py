@@ -32,7 +32,7 @@ from ...core.vault.own.write_errors import refusals
 from ..algorithms.algorithm import Algorithm
 from ..config.algorithm_config import AlgorithmConfig
 from ..logging.continued import cut_after
-from ..logging.loggers import Logger, UnifiedLogger
+from ..logging.loggers import Logger, NoLogger, UnifiedLogger
 from .run_config import CheckpointConfig
 from .stopping import RESULT_KEYS, metric_of, warn_if_never
 from .trial import Checkpoints
@@ -144,9 +144,7 @@ class TrainingRun:
         Raises:
             CheckpointWriteError: The disk refuses; what was saved before is untouched.
         """
-        algorithm = self._config.build_algo(
-            logger_creator=lambda _: UnifiedLogger(None, self.folder, loggers=())
-        )
+        algorithm = self._config.build_algo(logger_creator=lambda _: NoLogger(None, self.folder))
         algorithm.progress_line = None
         try:
             self._make_folder()

@@ -10,7 +10,7 @@ from typing import Any
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.iteration import Progress
 from ..algorithms.saved_run import SavedFolder
-from ..logging.loggers import UnifiedLogger
+from ..logging.loggers import NoLogger, UnifiedLogger
 from .reporting import TuneContext, running
 from .saved_trials import forget_end, write_end, write_error
 from .stopping import Stopper
@@ -79,7 +79,7 @@ class TrialRun:
         trial = self._trial
         more = {}
         if issubclass(self._trainable, Algorithm):  # Its folder; what it writes is written here.
-            more["logger_creator"] = lambda _: UnifiedLogger(None, trial.path, loggers=())
+            more["logger_creator"] = lambda _: NoLogger(None, trial.path)
         runnable = self._trainable(config=self._config, **more)
         try:
             if trial.checkpoint is not None:
