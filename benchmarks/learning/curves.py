@@ -43,7 +43,7 @@ TASKS = {
     "pendulum": Task("SAC, Pendulum-v1", lambda: sac_pendulum.config(False), 5_000, 500, -200.0),
     "lander-ppo": Task("PPO, LunarLander-v3", lunar_lander.ppo, 600_000, 24_576, 200.0),
     "lander-dqn": Task("DQN, LunarLander-v3", lunar_lander.dqn, 100_000, 5_000, 200.0),
-    "lander-sac": Task("SAC, LunarLander-v3, continuous", lunar_lander.sac, 60_000, 5_000, 200.0),
+    "lander-sac": Task("SAC, LunarLander-v3, continuous", lunar_lander.sac, 100_000, 5_000, 200.0),
 }
 
 

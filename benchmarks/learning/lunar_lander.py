@@ -2,8 +2,8 @@
 
     python benchmarks/learning/lunar_lander.py --algo PPO --seeds 5
 
-SAC flies the one with continuous actions. Steps at most: 100,000 for DQN, 600,000 for PPO, 60,000
-for SAC.
+SAC flies the one with continuous actions. Steps at most: 100,000 for DQN and SAC, 600,000 for
+PPO.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rlconnect.v2 import DQNConfig, PPOConfig, SACConfig
 from runs import Run, add_arguments, report, trained
 
 GOAL = 200.0
-STEPS = {"DQN": 100_000, "PPO": 600_000, "SAC": 60_000}
+STEPS = {"DQN": 100_000, "PPO": 600_000, "SAC": 100_000}
 
 
 def dqn() -> DQNConfig:
@@ -61,17 +61,19 @@ def ppo() -> PPOConfig:
 
 
 def sac() -> SACConfig:
+    """Settings of the RL Baselines3 Zoo, but for a fifth of its steps and smaller layers."""
+    lr = [[0, 7.3e-4], [STEPS["SAC"], 1e-6]]
     return (
         SACConfig()
         .environment("LunarLander-v3", env_config={"continuous": True})
         .env_runners(num_env_runners=0)
         .training(
-            actor_lr=7e-4,
-            critic_lr=7e-4,
-            alpha_lr=7e-4,
+            actor_lr=lr,
+            critic_lr=lr,
+            alpha_lr=lr,
             tau=0.01,
-            train_batch_size_per_learner=128,
-            num_steps_sampled_before_learning_starts=5000,
+            train_batch_size_per_learner=256,
+            num_steps_sampled_before_learning_starts=10_000,
             replay_buffer_config={"type": "EpisodeReplayBuffer", "capacity": 100_000},
         )
         .rl_module(
