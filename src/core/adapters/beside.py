@@ -56,13 +56,11 @@ class KeepBeside(Step):
         is_flat = isinstance(space, spaces.Box) and bool(space.shape)
         plan = None if is_flat else flatten_observations_plan(space)
         full_space: Any = space if plan is None else plan.output_space
-        if (
-            max(self.features, default=-1) >= full_space.shape[-1]
-            or min(self.features, default=0) < 0
-        ):
+        size = full_space.shape[-1]
+        if max(self.features, default=-1) >= size or min(self.features, default=0) < 0:
             raise PieceError(
                 f"KeepBeside keeps feature {max(self.features)}",
-                expected=f"0 <= feature < {full_space.shape[-1]}",
+                expected=f"0 <= feature < {size}",
                 found=str(space),
             )
         places = np.array(self.features, np.intp)
@@ -73,10 +71,9 @@ class KeepBeside(Step):
         if len(remembering) > 1:
             raise self.mismatch("one step that remembers", space)
         is_box = isinstance(changed, spaces.Box)
-        if is_box and changed.shape[:-1] != beside_space.shape[:-1]:
-            raise self.mismatch(
-                f"steps that keep the shape {beside_space.shape[:-1]} of images", changed
-            )
+        shape = beside_space.shape[:-1]
+        if is_box and changed.shape[:-1] != shape:
+            raise self.mismatch(f"steps that keep the shape {shape} of images", changed)
 
         def formula(value: Any, *rest: Any) -> Any:
             # A step that remembers takes its memory, and which rows are an episode's first.

@@ -206,12 +206,9 @@ def _bound(
         try:
             bounds.append(step.bind(space))
         except SpaceError as error:
-            raise SpaceError(
-                f"step {place + 1} of the {what}'s adapter: {error.message}",
-                expected=error.expected,
-                found=error.found,
-                hint=error.hint,
-            ) from error
+            message = f"step {place + 1} of the {what}'s adapter: {error.message}"
+            words = {"expected": error.expected, "found": error.found, "hint": error.hint}
+            raise SpaceError(message, **words) from error
         space = bounds[-1].space
     return bounds, space
 

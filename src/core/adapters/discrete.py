@@ -26,9 +26,8 @@ class OneHot(Step):
         def formula(value: Any) -> Any:
             if xp.is_tensor(value):
                 return xp.cast(index_rows(value - start, size), np.float32)
-            return np.equal(np.arange(start, start + size), np.asarray(value)[..., None]).astype(
-                np.float32
-            )
+            is_one = np.equal(np.arange(start, start + size), np.asarray(value)[..., None])
+            return is_one.astype(np.float32)
 
         return Bound(spaces.Box(0.0, 1.0, (size,), np.float32), formula)
 

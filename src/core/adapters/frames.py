@@ -31,9 +31,8 @@ class StackFrames(Step):
 
     def __post_init__(self) -> None:
         if self.count < 1 or self.fill not in ("first", "zero"):
-            raise PieceError(
-                "StackFrames", expected="count >= 1, fill 'first' or 'zero'", found=str(self)
-            )
+            expected = "count >= 1, fill 'first' or 'zero'"
+            raise PieceError("StackFrames", expected=expected, found=str(self))
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Remember the observations before the last one."""

@@ -100,19 +100,15 @@ class MoveChannels(Step):
 
     def __post_init__(self) -> None:
         if self.to not in ("first", "last"):
-            raise PieceError(
-                "MoveChannels", expected="to='first' or to='last'", found=repr(self.to)
-            )
+            expected = "to='first' or to='last'"
+            raise PieceError("MoveChannels", expected=expected, found=repr(self.to))
 
     def bind(self, space: spaces.Space[Any]) -> Bound:
         """Move the axis of the bounds too."""
         box = _frames(self, space)
         source, target = (-1, -3) if self.to == "first" else (-3, -1)
-        ends = [np.moveaxis(end, source, target) for end in (box.low, box.high)]
-        return Bound(
-            box_between(*ends),
-            lambda frames: xp.namespace(frames).moveaxis(frames, source, target),
-        )
+        out = box_between(*(np.moveaxis(end, source, target) for end in (box.low, box.high)))
+        return Bound(out, lambda frames: xp.namespace(frames).moveaxis(frames, source, target))
 
 
 def _frames(owner: Step, space: spaces.Space[Any]) -> spaces.Box:

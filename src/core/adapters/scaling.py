@@ -83,9 +83,8 @@ class Rescale(Step):
             raise self.mismatch(
                 "finite bounds, lower below upper", space, "give from_low and from_high."
             )
-        new = [
-            np.broadcast_to(np.asarray(end, np.float64), box.shape) for end in (self.low, self.high)
-        ]
+        ends = (self.low, self.high)
+        new = [np.broadcast_to(np.asarray(end, np.float64), box.shape) for end in ends]
         factor = (new[1] - new[0]) / (old[1] - old[0])
         offset = new[0] - old[0] * factor
         dtype = box.dtype if box.dtype.kind == "f" else np.dtype(np.float32)
@@ -115,8 +114,7 @@ class Clip(Step):
             np.asarray(end if setting is None else setting, box.dtype)
             for end, setting in ((box.low, self.low), (box.high, self.high))
         )
-        ends = [np.clip(end, low, high) for end in (box.low, box.high)]
-        out = box_between(*ends)
+        out = box_between(np.clip(box.low, low, high), np.clip(box.high, low, high))
         return _bound(out, xp.clip, (low, high))
 
 

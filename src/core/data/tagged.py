@@ -17,12 +17,7 @@ _T = TypeVar("_T", bound=Sized)
 Path: TypeAlias = tuple[str, ...]
 
 _STUMBLES: Final = (
-    LookupError,
-    TypeError,
-    ValueError,
-    AttributeError,
-    ArithmeticError,
-    RuntimeError,
+    *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError),
 )
 
 

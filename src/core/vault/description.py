@@ -135,12 +135,9 @@ def _proposal(record: PolicyRecord | ModuleRecord, records: list[Records]) -> di
 
 
 def _component(part: ComponentRecord) -> dict[str, Any]:
-    return {
-        "path": part.path,
-        "class": part.component_class,
-        "pieces": [_connector(piece) for piece in part.pieces],
-        "filters": [_filter(each) for each in part.filters],
-    }
+    pieces, filters = list(map(_connector, part.pieces)), list(map(_filter, part.filters))
+    name = part.component_class
+    return {"path": part.path, "class": name, "pieces": pieces, "filters": filters}
 
 
 def _connectors(pipeline: ConnectorRecord | None) -> list[dict[str, Any]] | None:
@@ -148,12 +145,9 @@ def _connectors(pipeline: ConnectorRecord | None) -> list[dict[str, Any]] | None
 
 
 def _connector(piece: ConnectorRecord) -> dict[str, Any]:
-    data: dict[str, Any] = {"name": piece.name, "params": jsonable(piece.params)}
-    if piece.module:
-        data["module"] = piece.module
-    if piece.children:
-        data["children"] = [_connector(child) for child in piece.children]
-    return data
+    beside = {"module": piece.module, "children": list(map(_connector, piece.children))}
+    told = {name: value for name, value in beside.items() if value}
+    return {"name": piece.name, "params": jsonable(piece.params), **told}
 
 
 def _filter(statistics: FilterRecord) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -68,13 +69,12 @@ def proposed_network(
     """
     if len(record.weights) > _MOST_WEIGHTS or not record.weights.named:
         return None
-    try:
+    with suppress(RlconnectError):  # weights that cannot be read, spaces without a shape
         described = record.model_config.get(NETWORK)
         if described is not None:
             return Proposed(network_of(described), {}, (), "The network that is described already.")
         return _proposed(record, records, is_given)
-    except RlconnectError:  # weights that cannot be read, spaces without a shape
-        return None
+    return None
 
 
 def _proposed(record: Record, records: Sequence[Records], given: bool) -> Proposed | None:

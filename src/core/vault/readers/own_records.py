@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -52,14 +52,8 @@ _TEXTS = frozenset(
 # Of filters that no connector holds; those that one holds are in its parameters.
 _FILTER_DATA = ("kind", "count", "mean", "sum_of_squares", "demean", "destd", "clip", "where")
 _READ_KEYS = ("policies", "modules", "config", "counters", "origin")
-_KINDS: tuple[Kind, ...] = (
-    "algorithm",
-    "policy",
-    "policies",
-    "module",
-    "multi_module",
-    "component",
-)
+_ELSEWHERE = ("actor", "migrated")  # kinds of folders with several checkpoints
+_KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in _ELSEWHERE)
 
 
 def save_records(
