@@ -214,7 +214,6 @@ def _bound(
 
 
 def _composed(bounds: list[Bound], steps: Sequence[Step]) -> Callable[[Nest], Nest]:
-    """One function of several steps, wherever the values lie."""
     calls = [_closed(bound) for bound in bounds]
     quick = _on_arrays(bounds, steps)
     if quick is None:

@@ -146,7 +146,6 @@ def _of_choices(
     call: Callable[[Nest], Sequence[Nest]],
     root: str,
 ) -> Wiring | None:
-    """The wiring of a few choices."""
     first = int(space.start)
     results = call(np.arange(first, first + int(space.n), dtype=space.dtype))[0]
     before = tuple(f"{root} {first + place}" for place in range(int(space.n)))

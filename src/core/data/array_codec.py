@@ -113,7 +113,6 @@ def _from_base64(
 
 
 def _is_uniform(flat: Array) -> bool:
-    """True if all elements have the same bits."""
     # A view of the bits as integers tells -0.0 from 0.0 and one NaN from another.
     bits = flat.view(np.uint8).reshape(-1, flat.dtype.itemsize)
     return bool((bits == bits[0]).all())

@@ -129,7 +129,6 @@ def _field(check: Check, value: Any, path: Path, name: str) -> Any:
 
 
 def _wrong(name: str, path: Path, expected: str, value: Any) -> Exception:
-    """The error for a field that no generator has so."""
     shown = getattr(value, "shape", value)
     shown = shown if isinstance(shown, (str, int, float, tuple, np.generic)) else type(value)
     return damaged(name, path, f"expected {expected}, found {str(shown)[:60]}")
@@ -166,7 +165,6 @@ def _finite(value: Any) -> float:
 
 
 def _words(count: int, dtype: type[np.unsignedinteger[Any]]) -> Check:
-    """So many whole numbers of so many bits."""
     most = np.iinfo(dtype).max
 
     def check(value: Any) -> Any:

@@ -58,7 +58,6 @@ def _check_kind(values: Sequence[Any]) -> None:
 
 
 def _write(encoder: LeafEncoder, values: Sequence[Any], out: Array) -> None:
-    """Put values of one type into zeros `(rows, size)`."""
     if type(values[0]) is np.ndarray:
         if type(encoder) is FlatEncoder:
             joined = _joined(values, encoder.size)

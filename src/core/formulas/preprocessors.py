@@ -94,7 +94,6 @@ class PreprocessPlan:
 
     @cached_property
     def _parts(self) -> list[slice]:
-        """Where each value lies in a row."""
         ends = [*accumulate(encoder.size for encoder in self._encoders)]
         return [slice(start, stop) for start, stop in pairwise([0, *ends])]
 

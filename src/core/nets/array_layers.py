@@ -233,7 +233,6 @@ def _gru(step: Step, weights: Weights) -> Recur:
 
 
 def _sequences(x: Float32, sequences: int) -> Float32:
-    """Rows as `(S, T, n)`."""
     if sequences < 1 or len(x) % sequences:
         raise PieceError(
             "rows cannot be cut into sequences of one length",

@@ -217,7 +217,6 @@ def shaped(name: str, x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _runs(bound: BoundNetwork, weights: Mapping[str, Any]) -> list[_Run]:
-    """Each layer by itself."""
     runs: list[_Run] = []
     for step in bound.steps:
         arrays = {name: np.asarray(weights[at], np.float32) for name, at in step.weights.items()}
@@ -250,7 +249,6 @@ def _states(step: Step) -> int:
 
 
 def _computed(step: Step, weights: Mapping[str, Float32], states: int) -> Callable[[Known], None]:
-    """The function that computes a layer of any other kind."""
     layer, name, act = step.layer, step.layer.name, ACTIVATIONS[step.layer.activation]
     if layer.kind in RECURRENT:
         recur, count = RECURRENT[layer.kind](step, weights), _states(step)
@@ -374,5 +372,4 @@ def _with_constants(runs: Sequence[_Run], ends: Collection[str]) -> list[_Run]:
 
 
 def _readers(runs: Sequence[_Run]) -> Mapping[str, int]:
-    """How many times each name is read."""
     return Counter(name for run in runs for name in run.reads)

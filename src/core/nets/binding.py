@@ -120,8 +120,6 @@ def bind(
 
 
 class _Binder:
-    """Binds layer after layer."""
-
     def __init__(self, shapes: Mapping[str, Shape], inputs: Mapping[str, Shape]) -> None:
         self.shapes = shapes
         self.inputs = inputs

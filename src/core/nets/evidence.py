@@ -101,8 +101,6 @@ def decide(
 
 
 class _Judge:
-    """Holds networks against records."""
-
     def __init__(
         self,
         facts: Facts,

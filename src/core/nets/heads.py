@@ -111,7 +111,6 @@ def _sources(
 
 
 def _side_by_side(begin: Chain, units: Sequence[Unit]) -> Chain | None:
-    """Heads of several choices, each behind the same features."""
     if len(begin.ends) != 1 or len(units) < 2 or any(unit.kind != "dense" for unit in units):
         return None
     end = begin.ends[0]

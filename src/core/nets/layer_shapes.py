@@ -28,7 +28,6 @@ def _weights(layer: Layer, all_shapes: Known) -> tuple[dict[str, str], dict[str,
 
 
 def _joined(layer: Layer, inputs: Sequence[Shape]) -> Shape:
-    """The shape of a layer's inputs side by side."""
     first = inputs[0]
     for shape in inputs[1:]:
         if not shape or not first or shape[:-1] != first[:-1]:

@@ -106,7 +106,6 @@ def _proposal(
 
 
 def _candidates(units: Sequence[Unit], facts: Facts) -> list[Network]:
-    """Networks that bind, the most usual first."""
     activation, _ = _suggested(facts.settings, units)
     by_form: dict[str, tuple[float, Network]] = {}
     for cost, data in islice(_descriptions(units, facts), _MOST_CANDIDATES * 4):
@@ -296,7 +295,6 @@ def _kind_of(layer: Mapping[str, Any]) -> str:
 
 
 def _suggested(settings: Mapping[str, Any], units: Sequence[Unit]) -> tuple[str, str]:
-    """The activation that the settings suggest, and how sure that is."""
     inner = settings.get("custom_model_config")
     model_settings = inner if isinstance(inner, Mapping) else {}
     places = [(model_settings, key) for key in model_settings if "activ" in str(key)]

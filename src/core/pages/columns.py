@@ -35,7 +35,6 @@ def columns_html(title: str, parts: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _rows(name: str, column: Any) -> Iterator[tuple[str, ...]]:
-    """A table row for a column; for each part if it holds dicts or tuples."""
     try:
         leaves = nest.flatten_with_path(batch(column) if type(column) is list else column)
         arrays = [(path, xp.to_numpy(leaf)) for path, leaf in leaves]

@@ -71,8 +71,6 @@ def _is_finite(space: Any) -> bool:
 
 
 class _Random:
-    """Draws a value."""
-
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
 
@@ -117,8 +115,6 @@ class _Random:
 
 
 class _Corner:
-    """Takes the value at a corner."""
-
     def __init__(self, name: str) -> None:
         self.name = name
         self.is_high = name.startswith("high")

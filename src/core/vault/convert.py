@@ -157,7 +157,6 @@ def _note(notes: _Notes, where: str, what: str) -> None:
 
 
 def _chosen(checkpoint: Checkpoint, policies: Iterable[str] | None) -> Checkpoint:
-    """The checkpoint with only the policies or modules asked for."""
     acting = checkpoint.acting
     if not acting and not checkpoint.components:
         raise MissingPartError(
@@ -206,7 +205,6 @@ def _check_free(target: Path) -> None:
 
 
 def _copy(source: Path, name: str, folder: Path, most: int = DEFAULT_LIMITS.max_json_bytes) -> None:
-    """Copy a regular file of a checkpoint."""
     (folder / name).write_bytes(read_bytes(part_of(source, name), DEFAULT_LIMITS, most=most))
 
 
@@ -242,7 +240,6 @@ def write_without_pickles(source: Path, folder: Path) -> tuple[Problem, ...]:
 
 
 def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
-    """Each component's files as documents of ours, in the layout they came in."""
     decoding, count = Decoding(source, DEFAULT_LIMITS), 0
     for node in locate(source, DEFAULT_LIMITS).walk():
         place = folder / node.path.relative_to(source)
@@ -274,7 +271,6 @@ def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
 
 
 def _copy_own(source: Path, folder: Path) -> None:
-    """Copy a checkpoint that is in our own format already."""
     for name in (file_names.OWN_MANIFEST, *read_folder(source).files):
         _copy(source, name, folder, DEFAULT_LIMITS.max_file_bytes)
 

@@ -341,7 +341,6 @@ def checkpoints_below(path: Path, limits: Limits) -> Iterator[Path]:
 
 
 def _is_one(node: Node) -> bool:
-    """True if a folder is a checkpoint by itself."""
     return (
         node.role != "folder"
         or (bool(node.children) and all(child.role == "policy" for child in node.children))
@@ -390,7 +389,6 @@ def _nothing_in(path: Path, limits: Limits) -> NotACheckpointError:
 
 
 def _listed(listed_entries: list[os.DirEntry[str]]) -> str:
-    """The kinds of files in a folder, as far as their first bytes tell."""
     kinds: dict[str, str] = {}
     for entry in listed_entries:
         if len(kinds) < 3 and entry.is_file(follow_symlinks=False):

@@ -51,7 +51,6 @@ def _words(record: PolicyRecord | ModuleRecord) -> Iterator[str]:
 
 
 def _layers(model: Mapping[str, Any], weights: WeightTable) -> Iterator[str]:
-    """Convolutions or dense layers, and what remembers."""
     ranks = (len(weights.describe(name)[0]) for name in weights)
     if 4 in ranks or any("conv" in name or ".cnn." in name for name in weights):
         yield "convolutions"
@@ -67,7 +66,6 @@ def _layers(model: Mapping[str, Any], weights: WeightTable) -> Iterator[str]:
 
 
 def _heads(config: Mapping[str, Any]) -> Iterator[str]:
-    """What a Q-network has after its trunk."""
     hiddens = config.get("hiddens")
     name = "dueling heads" if config.get("dueling") else "head"
     if isinstance(hiddens, Sequence) and hiddens:
@@ -80,7 +78,6 @@ def _heads(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _value_net(record: PolicyRecord | ModuleRecord) -> Iterator[str]:
-    """Whether the value net has layers of its own."""
     names = list(record.weights)
     separate = ("_value_branch_separate", "critic_encoder", "fc_value_")
     if any(part in name for name in names for part in separate):

@@ -83,7 +83,6 @@ def _fits(record: PolicyRecord | ModuleRecord) -> bool:
 
 
 def _described_verbs(checkpoint: Checkpoint, path: str, model: str) -> list[tuple[str, str]]:
-    """Commands for what acts once its network is described."""
     env = environment_of(checkpoint)
     if env:
         return [(f"rlconnect rollout {path}{model} --env {env}", f"then let it play {env}")]
@@ -94,7 +93,6 @@ def _described_verbs(checkpoint: Checkpoint, path: str, model: str) -> list[tupl
 
 
 def _verbs(checkpoint: Checkpoint, path: str, one: str) -> list[tuple[str, str]]:
-    """Commands for what acts: play, adapt, migrate, verify, export."""
     steps = []
     env = "" if one else environment_of(checkpoint)
     if env:

@@ -97,7 +97,6 @@ def was_checked(folder: Path) -> bool:
 
 
 def _mark(folder: Path) -> tuple[int, ...]:
-    """Marks that differ between two saves to one place."""
     marks: list[int] = []
     for path in (folder, *(folder / name for name in (SAVE_MANIFEST, *COMPONENT_FILES))):
         with suppress(OSError, ValueError):

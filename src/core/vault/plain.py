@@ -91,5 +91,4 @@ class Plainer:
         return repr(key)[:200]
 
     def _some(self, parts: Any) -> list[Any]:
-        """The parts, as many as may still be shown."""
         return list(islice(parts, max(0, self.left + 1)))

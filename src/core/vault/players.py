@@ -63,7 +63,6 @@ def read_players(root: Path, open_one: Callable[[Path], Checkpoint]) -> Checkpoi
 
 
 def _by_player(records: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The one record that each player has, if it has one of this kind."""
     return {
         player: replace(record, id=player)
         for player, by_id in records.items()

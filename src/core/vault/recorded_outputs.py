@@ -82,7 +82,6 @@ def _json(file: Path) -> dict[str, Any]:
 
 
 def _together(parts: list[Any]) -> Any:
-    """One column from those of several batches."""
     if len(parts) == 1:
         return parts[0]
     if isinstance(parts[0], dict):

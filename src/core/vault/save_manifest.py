@@ -181,7 +181,6 @@ def _manifest_for(folder: Path) -> tuple[Path, SaveManifest | None]:
 
 
 def _generation_of(folder: Path) -> int | None:
-    """The generation in the JSON file of a component, or None."""
     for name in COMPONENT_FILES:
         generation = _said_in(folder / name).get(GENERATION)
         if type(generation) is int:
@@ -201,13 +200,11 @@ def _component(file: Path) -> dict[str, Any]:
 
 
 def _said_in(file: Path) -> dict[str, Any]:
-    """The entry of a save in the JSON file of a component."""
     data = _component(file).get(KEY)
     return data if isinstance(data, dict) else {}
 
 
 def _put(file: Path, data: dict[str, Any] | None) -> None:
-    """Put what a save says into the JSON file of a component, or take it out."""
     component = _component(file)
     if component:
         others = {key: value for key, value in component.items() if key != KEY}

@@ -125,7 +125,6 @@ class _Carrying:
 
 
 def _make_folder(old: Path, new: Path) -> None:
-    """Make a user's folder in the new tree, and those above it."""
     if new.is_dir():
         return
     if os.path.lexists(new):
@@ -208,7 +207,6 @@ def _components(root: Node) -> Iterator[Node]:
 
 
 def _files_of(node: Node) -> Iterator[Path]:
-    """The files of one component, its state in every encoding among them."""
     if node.metadata_file:
         yield node.path / node.metadata_file
     if node.class_file is not None:

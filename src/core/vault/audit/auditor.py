@@ -192,7 +192,6 @@ class Auditor:
         self.content(unpacked, f"{place} (packed)", kind, depth + 1)
 
     def _inside(self, value: Any, place: str, depth: int) -> None:
-        """Look at bytes and text inside decoded data."""
         visited: set[int] = set()
         pending: list[tuple[Any, str]] = [(value, "")]
         while pending:

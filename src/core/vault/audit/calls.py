@@ -130,7 +130,6 @@ def _attribute(built: Opaque) -> tuple[Kind, str]:
 
 
 def _arguments(built: Opaque) -> str:
-    """The first arguments of a call, safely short."""
     words = [shown(part) for part in built.args[:_MOST_ARGUMENTS]]
     return ", ".join(words) + (", ..." if len(built.args) > _MOST_ARGUMENTS or built.kwargs else "")
 

@@ -102,7 +102,6 @@ def _with_unit(dtype: np.dtype[Any], state: tuple[Any, ...]) -> np.dtype[Any]:
 
 
 def _fields(names: Any, fields: Any) -> list[tuple[Any, int]]:
-    """Dtype and offset of each named field of a record dtype."""
     if not isinstance(names, tuple) or not isinstance(fields, dict) or len(names) > MAX_FIELDS:
         raise NotBuiltError("a record dtype without fields")
     if not all(isinstance(name, str) and len(name) <= MAX_FIELDS for name in names):

@@ -42,7 +42,6 @@ def decode_torch(data: bytes | memoryview, machine_for: MachineMaker) -> Any:
 
 
 def _storage_id(id_: Any) -> tuple[str, str, int]:
-    """Numpy dtype, key and count of a persistent id."""
     try:
         tag, kind, key, _location, count = id_[:5]
     except (TypeError, ValueError):

@@ -66,7 +66,6 @@ def _tarred(archive: tarfile.TarFile) -> Iterator[_Member]:
 
 
 def _unpack(members: Iterator[_Member], path: Path, folder: Path, limits: Limits) -> None:
-    """Write members below a folder, as many and as large as may be."""
     packed = path.stat().st_size
     most = min(limits.max_file_bytes, limits.base_memory + _MOST_RATIO * packed)
     left = most

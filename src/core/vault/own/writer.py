@@ -164,7 +164,6 @@ def _manifest(
 
 
 def _checked_json(tree: Json, name: str) -> bytes:
-    """JSON that a reader with default limits accepts."""
     text = format_json(tree).encode("utf-8")
     try:
         parse_json(text, name)

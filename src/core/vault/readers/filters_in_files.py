@@ -78,7 +78,6 @@ def filters_of(
 
 
 def _flat(stats: Any) -> Iterable[Any]:
-    """The statistics of each leaf of an observation, whatever they are nested in."""
     pending, flat = [stats], []
     while pending:
         part = pending.pop(0)

@@ -118,7 +118,6 @@ def _policy_id(policy_node: Node, root: Node) -> str:
 def _miss_policy(
     policy_id: str, folder: Path, metadata: Mapping[str, Any], decoding: Decoding
 ) -> None:
-    """Say which file of a policy is gone."""
     name = base_name(metadata.get(STATE_KEY))
     if not name:
         name = POLICY_STATE + (".msgpck" if metadata.get("format") == "msgpack" else ".pkl")

@@ -253,7 +253,6 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 
 def _loaded(value: Any) -> Any:
-    """Plain data with its arrays read."""
     if isinstance(value, dict):
         return {key: _loaded(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):

@@ -47,7 +47,6 @@ def space_in(value: Any, depth: int = 0) -> Space[Any]:
 
 
 def _with_spaces(part: Any, depth: int) -> Any:
-    """A part of a space's state, with the spaces inside it built."""
     if isinstance(part, Opaque):
         path = class_path(part)
         if ".spaces" in path or "space" in part.mapping():
