@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
 from ...core.data.damage import at
+from ...core.errors import CorruptCheckpointError, LimitExceededError
+from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.file_names import RUN_OF_TRIALS
+from ...core.vault.files.reading import read_json
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.saved_run import SavedFolder
 from ..config.algorithm_config import AlgorithmConfig
@@ -120,7 +124,23 @@ class RayRun:
         ]
 
     def _again(self, going_on: GoingOn) -> Any:
-        """Ray's own tuner of a run that goes on."""
+        """Ray's own tuner of a run that goes on.
+
+        Raises:
+            CorruptCheckpointError: What Ray wrote of its trials is damaged; it would begin anew.
+        """
+        states = sorted(going_on.folder.glob("experiment_state-*.json"))
+        try:
+            with suppress(LimitExceededError):
+                read_json(states[-1], DEFAULT_LIMITS)
+        except (IndexError, CorruptCheckpointError) as error:
+            raise CorruptCheckpointError(
+                f"the run in {going_on.folder} cannot go on: Ray would begin all trials anew",
+                expected="a whole experiment_state-*.json, which Ray wrote",
+                found=str(error) if states else "none",
+                hint="begin a new run; a trial of this one goes on by itself: "
+                "Algorithm.from_checkpoint(its newest checkpoint).",
+            ) from None
         return self._tune.Tuner.restore(
             str(going_on.folder),
             self._trainable,

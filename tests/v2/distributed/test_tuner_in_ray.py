@@ -8,7 +8,7 @@ from pathlib import Path
 
 import gymnasium
 import pytest
-from rlconnect.core.errors import ConfigError
+from rlconnect.core.errors import ConfigError, CorruptCheckpointError
 from rlconnect.v2 import PPO, PPOConfig, RLlibCallback, register_env, tuning
 
 pytestmark = pytest.mark.ray
@@ -207,7 +207,7 @@ def test_trials_stay_here_where_that_is_asked(tmp_path):
 
 
 KILLED = """
-import os, signal, sys
+import json, os, pathlib, signal, sys
 import ray
 from rlconnect.v2 import PPOConfig, tuning
 
@@ -216,10 +216,17 @@ class Deadly(tuning.Callback):
         self.flag = flag  # Ray keeps the callback, which is to kill once
 
     def on_trial_result(self, iteration, trials, trial, result, **info):
-        is_time = trial is trials[1] and result["training_iteration"] == 3
-        if is_time and not os.path.exists(self.flag):
+        is_time = trial is trials[1] and result["training_iteration"] >= 3
+        if is_time and not os.path.exists(self.flag) and self.is_whole(trial.path):
             open(self.flag, "w").close()
             os.kill(os.getpid(), signal.SIGKILL)
+
+    def is_whole(self, path):  # Ray writes what it knows of trials in several steps
+        try:
+            (state,) = pathlib.Path(path).parent.glob("experiment_state-*.json")
+            return bool(json.loads(state.read_text()))
+        except ValueError:
+            return False
 
 ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
 config = (
@@ -265,12 +272,24 @@ def test_a_run_whose_process_was_killed_goes_on_in_ray(tmp_path):
         tuning.Tuner.restore(cut, "DQN", in_ray=True)
     with pytest.raises(ConfigError, match="has changed"):
         tuning.Tuner.restore(cut, "PPO", param_space=PPOConfig(), in_ray=True)
+    cut_trials = sorted(each.name for each in cut.glob("PPO_*"))
     grid = tuning.Tuner.restore(cut, "PPO", in_ray=True).fit()
     whole = tuning.Tuner.restore(tmp_path / "whole", "PPO", in_ray=True).fit()
 
     assert (grid.num_errors, grid.num_terminated) == (0, 3)
     assert [each.config["lr"] for each in grid] == [1e-3, 1e-4, 1e-5]
-    assert grid[0].config["train_batch_size_per_learner"] in (None, 100)
+    assert grid[0].config["train_batch_size"] == 100
+    assert {Path(each.path).name for each in grid} > set(cut_trials[:2])
     returns = [[row.get(RETURN) for row in trial.history] for trial in grid.trials]
     assert [len(each) for each in returns] == [5, 5, 5]
     assert returns == [[row.get(RETURN) for row in trial.history] for trial in whole.trials]
+
+
+def test_what_ray_wrote_may_be_damaged(tmp_path):
+    """Ray would begin all trials anew without a word; here that is an error."""
+    tuner(Steps, {"x": 1}, tmp_path).fit()
+    for state in (tmp_path / "run").glob("experiment_state-*.json"):
+        state.write_text("", encoding="utf-8")
+
+    with pytest.raises(CorruptCheckpointError, match="begin all trials anew"):
+        tuning.Tuner.restore(tmp_path / "run", Steps, in_ray=True).fit()
