@@ -23,6 +23,7 @@ from ..config.algorithm_config import AlgorithmConfig
 from ..config.saved_config import config_from
 from ..config.search_space import is_open
 from ..logging.continued import read_results
+from ..logging.flat_result import scalars
 from ..logging.progress_line import progress_text
 from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
 from .saved_space import check_same, check_settings, space_from_data, space_to_data
@@ -102,7 +103,8 @@ class TrialsRun:
                 continue
             if self._stopper.stop_all():
                 break
-            goes_on = f"goes on after {len(trial.history)} results" if trial.history else "begins"
+            count = trial.result_count
+            goes_on = f"goes on after {count} results" if count else "begins"
             self._tell(f"{trial} {goes_on}{_of_it(trial)}")
             run = TrialRun(
                 trial,
@@ -130,8 +132,7 @@ class TrialsRun:
         trials_config = self._tune_config
         seconds_left = None
         if trials_config.time_budget_s is not None:
-            last = [trial.history[-1] for trial in self.trials if trial.history]
-            spent = sum(row.get("time_total_s", 0.0) for row in last)
+            spent = sum(scalars(each.last_result).get("time_total_s", 0.0) for each in self.trials)
             seconds_left = seconds_of(trials_config.time_budget_s) - spent
         stopper = stopper_of(self._run_config.stop, seconds_left)
         if not isinstance(trials_config.scheduler, ASHAScheduler):
@@ -237,7 +238,7 @@ class TrialsRun:
         if hook not in ("setup",):
             given["trials"] = self.trials
         if "trial" in given:
-            given["iteration"] = len(given["trial"].history)
+            given["iteration"] = given["trial"].result_count
         for each in self._run_config.callbacks or ():
             getattr(each, hook)(**given)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import warnings
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from statistics import pstdev
@@ -115,22 +116,24 @@ class TrialPlateauStopper(Stopper):
             )
         self._metric, self._std, self._num = metric, std, num_results
         self._grace, self._threshold, self._mode = grace_period, metric_threshold, mode
-        self._values: dict[str, list[float]] = {}
+        self._last: dict[str, deque[float]] = {}
+        self._count: dict[str, int] = {}
 
     @override
     def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:
         value = metric_of(result, self._metric)
         if value is None:
             return False
-        values = self._values.setdefault(trial_id, [])
-        values.append(float(value))
-        if len(values) < max(self._grace, self._num):
+        last = self._last.setdefault(trial_id, deque(maxlen=self._num))
+        last.append(float(value))
+        self._count[trial_id] = self._count.get(trial_id, 0) + 1
+        if self._count[trial_id] < max(self._grace, self._num):
             return False
         if self._threshold is not None:
             is_short = value < self._threshold if self._mode == "max" else value > self._threshold
             if is_short:
                 return False
-        return pstdev(values[-self._num :]) <= self._std
+        return pstdev(last) <= self._std
 
 
 class CombinedStopper(Stopper):

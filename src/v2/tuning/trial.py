@@ -36,7 +36,7 @@ class Trial:
     Attributes:
         status: "PENDING", "RUNNING", "TERMINATED" or "ERROR".
         last_result: The last result; empty before the first.
-        history: The numbers of all results, flat.
+        result_count: How many results there were.
         error: What it failed with.
     """
 
@@ -50,7 +50,8 @@ class Trial:
         self.evaluated_params = tag
         self.status = "PENDING"
         self.last_result: dict[str, Any] = {}
-        self.history: list[dict[str, float]] = []
+        self.result_count = 0
+        self._history: list[dict[str, float]] | None = None
         self.error: Exception | None = None
         self.custom_trial_name: str | None = None
         self.path = ""
@@ -81,15 +82,24 @@ class Trial:
     def take(self, result: dict[str, Any]) -> None:
         """Take one more result."""
         self.last_result = result
-        self.history.append(scalars(result))
+        self.result_count += 1
 
-    def read_folder(self) -> list[dict[str, Any]]:
-        """Take what its folder has, results and checkpoints; gives the results."""
-        rows = [{**row, "config": self.config} for row in read_results(Path(self.path))]
-        for row in rows:
-            self.take(row)
-            self.checkpoints.find(row)
-        return rows
+    @property
+    def history(self) -> list[dict[str, float]]:
+        """The numbers of all results, flat; they are read from its folder."""
+        if self._history is not None:
+            return self._history
+        return [scalars(row) for row in read_results(Path(self.path))] if self.path else []
+
+    @history.setter
+    def history(self, rows: list[dict[str, float]]) -> None:
+        self._history, self.result_count = rows, len(rows)
+
+    def read_folder(self) -> None:
+        """Take what its folder has, results and checkpoints."""
+        for row in read_results(Path(self.path)):
+            self.take({**row, "config": self.config})
+            self.checkpoints.find(self.last_result)
 
     def go_back(self, *, to_the_beginning: bool = False) -> None:
         """Go back to the last checkpoint: results after it are taken away, and come again."""
@@ -99,10 +109,8 @@ class Trial:
         if to_the_beginning:
             self.checkpoints.forget()
         self.last_result = self.checkpoints.latest_result
-        iteration = self.last_result.get("training_iteration", 0)
-        self.history = [row for row in self.history if row["training_iteration"] <= iteration]
         sweep_folder(folder)
-        cut_after(folder, iteration)
+        self.result_count = len(cut_after(folder, self.last_result.get("training_iteration", 0)))
         self.checkpoints.sweep()
 
 

@@ -1,10 +1,9 @@
 """What training holds does not grow with its iterations: objects are counted, by their classes."""
 
-import gc
-from collections import Counter
-
 import pytest
 from rlconnect.v2 import DQNConfig, PPOConfig, SACConfig
+
+from tests.v2.counting_objects import grown, held
 
 pytestmark = pytest.mark.torch
 
@@ -48,27 +47,9 @@ def test_objects_are_as_many_after_more_iterations(name):
     after = held()
     algo.stop()
 
-    grown = {
-        kind: n - before.get(kind, 0)
-        for kind, n in after.items()
-        if n - before.get(kind, 0) > AT_MOST
-    }
-    assert grown == {}
+    assert grown(before, after, AT_MOST) == {}
 
 
 def train(algo, count):
     for _ in range(count):
         algo.train()
-
-
-def held():
-    """How many objects there are of each class, those inside of others included; not integers."""
-    gc.collect()
-    seen = {id(each): each for each in gc.get_objects()}
-    for each in [*seen.values()]:
-        seen.update((id(part), part) for part in gc.get_referents(each))
-    kinds = Counter(map(type, seen.values()))
-    del seen
-    return {
-        f"{kind.__module__}.{kind.__qualname__}": n for kind, n in kinds.items() if kind is not int
-    }
