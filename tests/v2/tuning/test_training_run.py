@@ -15,13 +15,14 @@ from rlconnect.core.errors import (
     CorruptCheckpointError,
     SpaceError,
 )
-from rlconnect.v2 import PPO, LossError, RLlibCallback
+from rlconnect.v2 import PPO, LossError, PPOConfig, RLlibCallback
 from rlconnect.v2.logging import loggers
 from rlconnect.v2.tuning import CheckpointConfig
 from rlconnect.v2.tuning.enough import enough_of
 from rlconnect.v2.tuning.training_run import DamagedCheckpointWarning, TrainingRun
 
 from tests.v2.algorithms.algorithm_cases import small
+from tests.v2.counting_objects import grown, held
 from tests.v2.tuning.runs import curves, tensorboard_steps
 
 SAVING = CheckpointConfig(2, "env_runners/episode_return_mean", "max", 2)
@@ -286,3 +287,22 @@ def test_settings_are_not_in_every_line(tmp_path):
 
     assert "config" not in json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
     assert json.loads((tmp_path / "params.json").read_text(encoding="utf-8"))["lr"] == 1e-3
+
+
+def test_what_a_run_holds_does_not_grow_with_its_results(tmp_path):
+    """Loggers, evaluations and checkpoints leave as many objects as there were."""
+    config = PPOConfig().environment("Pendulum-v1").env_runners(num_env_runners=0)
+    config.training(train_batch_size=16, minibatch_size=16, num_epochs=1)
+    config.rl_module(model_config={"fcnet_hiddens": [4]}).debugging(seed=1)
+    config.evaluation(evaluation_interval=20, evaluation_duration=1)
+    config.reporting(metrics_num_episodes_for_smoothing=2)
+    saving = CheckpointConfig(2, "env_runners/episode_return_mean", "max", 20)
+    counts = {}
+
+    def look(result):
+        if result["training_iteration"] in (59, 60, 120):
+            counts[result["training_iteration"]] = held()
+
+    TrainingRun(config, tmp_path, stop={"training_iteration": 121}, saving=saving).go(look)
+
+    assert grown(counts[60], counts[120], 4) == {}
