@@ -327,8 +327,8 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
         """What the connectors make of rows, or of records: those that can work on all at once."""
         plan = self.current_plan()
         if plan.takes_rows and self.kept_timers is None and type(rows) is Rows:
-            for transform_all in plan.on_rows:
-                transform_all(rows)
+            for connector in plan.working:
+                connector.transform_all(rows)
             return rows
         for connector in self.connectors:
             with self._clock(connector):

@@ -47,39 +47,39 @@ class AgentPlan(Plan):
     """What agent connectors come to.
 
     Attributes:
+        working: Those that change something.
         takes_rows: Whether all of them work on all agents at once.
-        on_rows: What is done to the columns of all agents, then.
-        changes: What is done to one agent's columns, if the plan is flat.
         listeners: Those that take note of answers.
     """
 
     def __init__(self, connectors: Sequence[Any]) -> None:
         super().__init__(connectors)
+        self.working = _at_work(connectors)
         # Only the last one may build the batch: who comes behind it is given records.
         self.takes_rows = all(map(works_on_all, connectors)) and not any(
             getattr(each, "builds", False) for each in connectors[:-1]
         )
         takes_columns = [getattr(type(each), "takes_columns", False) for each in connectors]
         self.is_flat = bool(takes_columns) and all(takes_columns) and connectors[-1].has_builder
-        working = _at_work(connectors)
-        self.on_rows = [each.transform_all for each in working] if self.takes_rows else []
-        self.changes: Sequence[Change] = ()
-        if self.is_flat:
-            self.changes = [each.transform_columns for each in working[:-1]]
         deaf = AgentConnector.on_policy_output
         hears = [getattr(type(each), "on_policy_output", None) is not deaf for each in connectors]
         self.listeners = [*compress(connectors, hears)]
 
     @cached_property
-    def hear(self) -> list[Callable[[ActionConnectorDataType], None]]:
-        """What takes note of one agent's answer."""
-        return [each.on_policy_output for each in self.listeners]
+    def changes(self) -> list[Change]:
+        """What is done to one agent's columns, if the plan is flat."""
+        return [each.transform_columns for each in self.working[:-1]]
 
     @cached_property
     def build(self) -> Change:
-        """What makes a batch of one row of one agent's columns, if the plan is flat."""
+        """What makes a batch of one row of them, then."""
         build: Change = self.connectors[-1].builder.build_one
         return build
+
+    @cached_property
+    def hear(self) -> list[Callable[[ActionConnectorDataType], None]]:
+        """What takes note of one agent's answer."""
+        return [each.on_policy_output for each in self.listeners]
 
     def passed(self, record: AgentConnectorDataType) -> AgentConnectorDataType:
         """What becomes of one agent's record, if the plan is flat."""

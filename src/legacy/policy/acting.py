@@ -16,7 +16,7 @@ from ...core.errors import PieceError
 from ...core.runtime.sharing import Turn
 from ...core.types import Array
 from ..batches.column_store import ColumnStore
-from ..exploration.exploration import ActionSource, ArraySource, Exploration
+from ..exploration.exploration import ArraySource, Exploration
 from .networks import Chooser, Network, NetworkOutput, PolicyNetworks, rows_of
 from .refusals import column_refusal, nan_refusal, odd_shape
 
@@ -62,11 +62,55 @@ class Acting:
         """
         columns = input_dict.as_read() if isinstance(input_dict, ColumnStore) else input_dict
         network, outputs = self._forward(columns, states_in(columns))
+        actions, fetches = self._chosen(network, outputs, columns, explore, timestep)
+        return actions, outputs.state_out, fetches
+
+    def answer_alone(
+        self, columns: Mapping[str, Any], explore: bool | None = None, timestep: int | None = None
+    ) -> tuple[Any, list[Array], dict[str, Any]]:
+        """The answer to columns of one row, without batch axis."""
+        network = self.networks.numpy or self.networks.torch()
+        _, outputs = self._forward(columns, states_in(columns), network)
+        dist_inputs, state_out, extra = outputs
+        kind, distribution = type(self.exploration), network.distribution
+        explore = self.config.get("explore", True) if explore is None else explore
+        is_usual = kind.choose is Exploration.choose and kind.prepare is Exploration.prepare
+        if explore or distribution is None or not is_usual or has_nan(dist_inputs):
+            actions, fetches = self._chosen(network, outputs, columns, explore, timestep)
+            fetches = {name: part[0] for name, part in fetches.items()}
+        else:  # what that comes to, without a source to ask and zeros to take powers of
+            with self.turn:
+                now = self.global_timestep if timestep is None else timestep
+                self.exploration.last_timestep = int(now)
+                self.global_timestep += 1
+            actions = distribution.deterministic(dist_inputs)
+            fetches = {}
+            if not network.bare_when_greedy:
+                fetches = {name: part[0] for name, part in extra.items()}
+            fetches["action_dist_inputs"] = dist_inputs[0]
+            if not network.bare_when_greedy:
+                fetches["action_prob"], fetches["action_logp"] = _SURE, _NO_LOGP
+        action = actions[0] if type(actions) is np.ndarray else nest.taken(actions, 0)
+        return action, [part[0] for part in state_out], fetches
+
+    def _chosen(
+        self,
+        network: Network,
+        outputs: NetworkOutput,
+        columns: Mapping[str, Any],
+        explore: bool | None,
+        timestep: int | None,
+    ) -> tuple[Any, dict[str, Array]]:
+        """The actions for what a network made of columns, and the fetches; the steps are counted.
+
+        Raises:
+            SpaceError: The network put out NaN.
+        """
         inputs = outputs.dist_inputs
         if has_nan(inputs):
             raise nan_refusal(self, columns, inputs)
         with self.turn:
-            actions, fetches = choose_actions(
+            chosen = choose_actions(
                 network.chooser(self.rng),
                 inputs,
                 outputs.extra,
@@ -77,41 +121,7 @@ class Acting:
                 bare_when_greedy=network.bare_when_greedy,
             )
             self.global_timestep += len(inputs)
-        return actions, outputs.state_out, fetches
-
-    def answer_alone(
-        self, columns: Mapping[str, Any], explore: bool | None = None, timestep: int | None = None
-    ) -> tuple[Any, list[Array], dict[str, Any]]:
-        """The answer to columns of one row, without batch axis."""
-        network = self.networks.numpy or self.networks.torch()
-        _, (outputs, state_out, extra) = self._forward(columns, states_in(columns), network)
-        if has_nan(outputs):
-            raise nan_refusal(self, columns, outputs)
-        if explore is None:
-            explore = bool(self.config.get("explore", True))
-        exploration, inputs, distribution = self.exploration, outputs, network.distribution
-        kind = type(exploration)
-        if kind.prepare is not Exploration.prepare:
-            inputs = exploration.prepare(outputs)
-        with self.turn:
-            now = self.global_timestep if timestep is None else timestep
-            if explore or distribution is None or kind.choose is not Exploration.choose:
-                source = _source(network.chooser(self.rng), inputs, self.rng)
-                actions, (logp,) = exploration.choose(
-                    source, explore=explore, timestep=now, rng=self.rng
-                )
-            else:  # what that comes to, without a source to ask and zeros to take powers of
-                exploration.last_timestep = int(now)
-                actions, logp = distribution.deterministic(inputs), _NO_LOGP
-            self.global_timestep += 1
-        shown = inputs[0]
-        if explore or not network.bare_when_greedy:
-            extra = {name: part[0] for name, part in extra.items()}
-            fetches = _fetches(extra, shown, logp, inputs is not outputs)
-        else:
-            fetches = {"action_dist_inputs": shown}
-        action = actions[0] if type(actions) is np.ndarray else nest.taken(actions, 0)
-        return action, [part[0] for part in state_out], fetches
+        return chosen
 
     def compute_actions(
         self,
@@ -284,33 +294,21 @@ def choose_actions(
 ) -> tuple[Any, dict[str, Array]]:
     """Pick actions for a batch and put the fetches together as Ray orders and names them.
 
-    With `bare_when_greedy` these are the inputs alone where nothing explores.
+    Fetches are `extra`, then `action_dist_inputs`, `action_prob` and `action_logp` (one and zero
+    wherever nothing was sampled); with `bare_when_greedy` the inputs alone where nothing explores.
     """
     inputs = exploration.prepare(dist_inputs)
-    source = _source(distribution, inputs, rng)
+    source = (
+        distribution(inputs) if callable(distribution) else ArraySource(distribution, inputs, rng)
+    )
     actions, logp = exploration.choose(source, explore=explore, timestep=timestep, rng=rng)
     if bare_when_greedy and not explore:
         return actions, {"action_dist_inputs": inputs}
-    return actions, _fetches({**extra}, inputs, logp, inputs is not dist_inputs)
-
-
-def _source(distribution: Chooser, inputs: Array, rng: np.random.Generator) -> ActionSource:
-    if callable(distribution):
-        return distribution(inputs)
-    return ArraySource(distribution, inputs, rng)
-
-
-def _fetches(fetches: dict[str, Any], inputs: Array, logp: Any, is_scaled: bool) -> dict[str, Any]:
-    """What a network gave beside its outputs, then these, the probability and its logarithm.
-
-    The latter are one and zero wherever nothing was sampled.
-    """
-    fetches["action_dist_inputs"] = inputs
-    fetches["action_prob"] = _SURE if logp is _NO_LOGP else np.exp(logp)
-    fetches["action_logp"] = logp
-    if is_scaled and "q_values" in fetches:
+    fetches = {**extra, "action_dist_inputs": inputs}
+    fetches["action_prob"], fetches["action_logp"] = np.exp(logp), logp
+    if inputs is not dist_inputs and "q_values" in fetches:
         fetches["q_values"] = inputs  # in Ray both names are the one tensor that was scaled
-    return fetches
+    return actions, fetches
 
 
 def has_nan(outputs: Array) -> bool:

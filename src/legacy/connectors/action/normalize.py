@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....core.step.part import NOTHING, Contribution, action_part
 from ..types import PolicyOutputType
-from .bounded import BoundedActionConnector
+from .formula import BoundedActionConnector
 
 
 class NormalizeActionsConnector(BoundedActionConnector):
