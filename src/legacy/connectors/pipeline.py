@@ -307,13 +307,12 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
         records = self.checked_list(acd_list)
         with self.turn:
             self._use([record.env_id for record in records])
-            plan = self.current_plan()
-            if plan.is_flat and len(records) == 1 and self.kept_timers is None:
-                (record,) = records
-                if isinstance(record.data, dict):
-                    return [plan.passed(record)]
-            rows = Rows.of(records) if len(records) > 1 else None
-            if rows is not None:
+            if len(records) == 1:
+                plan = self.current_plan()
+                is_plain = plan.is_flat and self.kept_timers is None
+                if is_plain and isinstance(records[0].data, dict):
+                    return [plan.passed(records[0])]
+            elif (rows := Rows.of(records)) is not None:
                 passed = self.passed(rows)
                 return passed.as_list() if isinstance(passed, Rows) else passed
             for connector in self.connectors:

@@ -7,7 +7,6 @@ for connectors that want them, and at the end.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final
 
@@ -183,11 +182,13 @@ class Rows:
                 self._raw = None  # whoever gets a record may change it
             else:
                 # Filled in place: constructors would cost more than all columns.
-                records = [*map(object.__new__, repeat(RowRecord, len(self.slots)))]
-                for row, (record, slot) in enumerate(zip(records, self.slots, strict=True)):
+                self._records = []
+                new, append = object.__new__, self._records.append
+                for row, slot in enumerate(self.slots):
+                    record = new(RowRecord)
                     record.env_id, record.agent_id = slot
                     record._row, record._rows = row, self
-                self._records = [*records]
+                    append(record)
         return self._records
 
 
