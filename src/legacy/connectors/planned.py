@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import compress, dropwhile, takewhile
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from .types import (
     AgentConnectorsOutput,
     PolicyOutputType,
 )
+
+ARRAYS: Final = (np.ndarray, np.generic)
 
 Change: TypeAlias = Callable[[Any, Any, dict[str, Any]], dict[str, Any]]
 """From an environment, an agent and its columns to what becomes of these."""
@@ -94,6 +96,8 @@ class AnswerPlan(Plan):
     """What action connectors come to: formulas on answers, then what wants one answer at a time.
 
     Attributes:
+        formulas: The former.
+        on_arrays: Those of them that change more than tensors.
         alone: The latter.
     """
 
@@ -102,14 +106,14 @@ class AnswerPlan(Plan):
         working = _at_work([*takewhile(works_on_all, connectors)])
         self.alone = [*dropwhile(works_on_all, connectors)]
         self.is_flat = not self.alone
-        self._formulas = [each.transform_all for each in working]
+        self.formulas = [each.transform_all for each in working]
         kept = [each for each in working if not vars(type(each)).get("is_for_tensors", False)]
-        self._on_arrays = [each.transform_all for each in kept]
+        self.on_arrays = [each.transform_all for each in kept]
 
     def passed(self, output: PolicyOutputType) -> PolicyOutputType:
         """What the formulas make of an answer, or of those for many agents."""
-        is_array = isinstance(output[0], (np.ndarray, np.generic)) and not output[1]
-        for formula in self._on_arrays if is_array else self._formulas:
+        is_array = isinstance(output[0], ARRAYS) and not output[1]
+        for formula in self.on_arrays if is_array else self.formulas:
             output = formula(output)
         return output
 

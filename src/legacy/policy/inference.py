@@ -12,6 +12,7 @@ from ...core import nest
 from ...core.errors import ConfigError, PieceError
 from ..batches.step_rows import joined_batches
 from ..connectors.pipeline import ActionConnectorPipeline, AgentConnectorPipeline
+from ..connectors.planned import ARRAYS
 from ..connectors.rows import Rows, answers_of
 from ..connectors.types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
 from .acting import Acting
@@ -87,8 +88,11 @@ def local_policy_inference(
                 for change in agent_plan.changes:
                     columns = change(env_id, agent_id, columns)
                 batch = agent_plan.build(env_id, agent_id, columns)
-                answer = policy.answer_alone(batch, explore, timestep)
-                outputs = [action_plan.passed(answer)]
+                answer = output = policy.answer_alone(batch, explore, timestep)
+                is_array = isinstance(answer[0], ARRAYS)  # the states and fetches are, anyway
+                for formula in action_plan.on_arrays if is_array else action_plan.formulas:
+                    output = formula(output)
+                outputs = [output]
                 record = ActionConnectorDataType(env_id, agent_id, columns, answer)
                 for hear in agent_plan.hear:
                     hear(record)

@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import rlconnect
+import torch
 from gymnasium import spaces
 from rlconnect.bridge import Actor, SlowPieceWarning, adapt
 from rlconnect.bridge.rollout import rollout
@@ -16,7 +17,6 @@ from rlconnect.core.adapters import DropFeatures, ExtendAction, StackFrames
 from rlconnect.core.errors import PieceError, SpaceError, UnknownNameError
 from rlconnect.core.formulas.actions import unsquash_action
 from rlconnect.core.formulas.preprocessors import preprocessor_for
-from rlconnect.core.nets import direct
 from rlconnect.core.step.part import Contribution, Part
 from rlconnect.legacy import (
     AgentConnector,
@@ -293,7 +293,7 @@ def test_odd_requests_are_refused(rng):
 @pytest.mark.parametrize("is_one_core", [True, False])
 def test_large_batches_are_as_small_ones(is_one_core, monkeypatch, rng):
     """Whichever of numpy and torch computes them."""
-    monkeypatch.setattr(direct, "_is_one_core", lambda: is_one_core)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1 if is_one_core else 2)
     seen, acted = spaces.Box(-1, 1, (5,), np.float32), spaces.Box(-2, 2, (3,), np.float32)
     actor = Actor.from_policy(made(seen, acted))
     obs = rng.uniform(-1, 1, (2500, 5)).astype(np.float32)
