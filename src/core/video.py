@@ -136,7 +136,7 @@ def _mp4(staged: Path, fps: float) -> Iterator[Callable[[Array], None]]:
 
     program = _ffmpeg()
     process: Any = None
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as errors:
 
         def add(frame: Array) -> None:
             nonlocal process
@@ -151,7 +151,7 @@ def _mp4(staged: Path, fps: float) -> Iterator[Callable[[Array], None]]:
                     [program, *line.split(), "-vf", even, f"file:{staged.absolute()}"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,
-                    stderr=said,
+                    stderr=errors,
                 )
             with suppress(BrokenPipeError):  # it says why, below
                 process.stdin.write(frame.data)
@@ -168,8 +168,8 @@ def _mp4(staged: Path, fps: float) -> Iterator[Callable[[Array], None]]:
                     process.stdin.close()
                 process.wait()
         if process is not None and process.returncode:
-            said.seek(0)
-            words = said.read(4096).decode(errors="replace").strip().splitlines() or [""]
+            errors.seek(0)
+            words = errors.read(4096).decode(errors="replace").strip().splitlines() or [""]
             raise PieceError(f"{program} did not write the film", found=words[-1])
 
 

@@ -92,8 +92,8 @@ class at(ContextDecorator):  # read as words: `with at("optimizer"):`
 def _told(error: Exception, steps: tuple[Any, ...]) -> CheckpointError:
     place = _joined(steps, None)
     if isinstance(error, (MemoryError, RecursionError)):
-        what = "memory than there is" if isinstance(error, MemoryError) else "nesting than allowed"
-        return LimitExceededError(f"this takes more {what}", place=place)
+        limit = "memory than there is" if isinstance(error, MemoryError) else "nesting than allowed"
+        return LimitExceededError(f"this takes more {limit}", place=place)
     text = f"no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
     return CorruptCheckpointError(
         f"this is damaged, {_plain(text, 160)}",

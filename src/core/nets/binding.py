@@ -103,13 +103,13 @@ def bind(
             unexpected=unused,
         )
     _check_patterns(network.unused, weight_shapes, binder.used)
-    for what, name in network.outputs.items():
+    for output, name in network.outputs.items():
         size = math.prod(binder.known[name])
-        expected_size = 1 if what == "value" else (outputs or {}).get(what, size)
-        if size != expected_size or (what != "value" and len(binder.known[name]) != 1):
+        expected_size = 1 if output == "value" else (outputs or {}).get(output, size)
+        if size != expected_size or (output != "value" and len(binder.known[name]) != 1):
             raise SpaceError(
-                f"the output {what!r} of the network, its layer {name!r},"
-                + (" has another size than the actions need" if what != "value" else ""),
+                f"the output {output!r} of the network, its layer {name!r},"
+                + (" has another size than the actions need" if output != "value" else ""),
                 expected=f"{expected_size} numbers",
                 found=f"shape {binder.known[name]}",
                 layer=name,

@@ -230,10 +230,10 @@ def _outputs(outputs: Any, layer_names: set[str]) -> dict[str, str]:
             found="none" if outputs is None else repr(outputs)[:80],
         )
     _check_keys("the outputs of a network", outputs, OUTPUTS)
-    for what, name in outputs.items():
+    for output, name in outputs.items():
         if not isinstance(name, str) or name not in layer_names:
             raise ConfigError(
-                f"the output {what!r} of the network",
+                f"the output {output!r} of the network",
                 expected=f"one of its layers: {', '.join(sorted(layer_names)[:20])}",
                 found=repr(name)[:200],
                 hint=did_you_mean(str(name), layer_names),

@@ -57,12 +57,12 @@ class Decision:
     @property
     def decided(self) -> list[str]:
         """The outputs that the network gives again."""
-        return [what for what, error in self.errors.items() if error <= TOLERANCE]
+        return [output for output, error in self.errors.items() if error <= TOLERANCE]
 
     def __str__(self) -> str:
         lines = [
-            f"{what} within {error:.1e}" if error <= TOLERANCE else f"{what} off by {error:.2g}"
-            for what, error in self.errors.items()
+            f"{output} within {error:.1e}" if error <= TOLERANCE else f"{output} off by {error:.2g}"
+            for output, error in self.errors.items()
         ]
         sure = len(self.decided) == len(self.errors)
         verdict = "reproduces" if sure else "does not reproduce all of"
@@ -114,8 +114,8 @@ class _Judge:
         self.rows = len(next(iter(self.inputs.values())))
         self.states = [state[: self.rows] for state in records.states]
         self.wanted = {
-            what: np.asarray(records.columns[column], np.float64)[: self.rows]
-            for what, column in _COLUMNS.items()
+            output: np.asarray(records.columns[column], np.float64)[: self.rows]
+            for output, column in _COLUMNS.items()
             if column in records.columns
         }
         if "logits" in self.wanted and "q" not in self.wanted and facts.is_q:
@@ -131,13 +131,13 @@ class _Judge:
         except (RlconnectError, ValueError, FloatingPointError):
             return {}
         errors = {}
-        for what, expected in self.wanted.items():
-            if what in outputs and outputs[what].size == expected.size:
-                computed = outputs[what].reshape(expected.shape)
+        for output, expected in self.wanted.items():
+            if output in outputs and outputs[output].size == expected.size:
+                computed = outputs[output].reshape(expected.shape)
                 # Masked actions are as low as floats go, here and there.
                 near = np.abs(computed - expected) / (1 + np.abs(expected))
-                errors[what] = float(np.max(np.where(expected < -1e30, computed > -1e30, near)))
-        return {what: e if np.isfinite(e) else np.inf for what, e in errors.items()}
+                errors[output] = float(np.max(np.where(expected < -1e30, computed > -1e30, near)))
+        return {output: e if np.isfinite(e) else np.inf for output, e in errors.items()}
 
     def total(self, network: Network) -> float:
         """The largest error; infinite where nothing can be compared."""
@@ -146,15 +146,15 @@ class _Judge:
     def refined(self, structure: Network, start: Network) -> Network:
         """The best network of a structure whose parts have activations of their own."""
         best = (self.total(start), start)
-        for what in ("logits", "q", "value"):
-            if what not in self.wanted or what not in structure.outputs:
+        for output in ("logits", "q", "value"):
+            if output not in self.wanted or output not in structure.outputs:
                 continue
             base = best[1] if _key(best[1]) == _key(structure) else structure
-            best_of_layer = (self.errors(base).get(what, np.inf), base)
-            for network in _mixed(base, what):
+            best_of_layer = (self.errors(base).get(output, np.inf), base)
+            for network in _mixed(base, output):
                 if self.tried > _MOST or best_of_layer[0] <= TOLERANCE:
                     break
-                error = self.errors(network).get(what, np.inf)
+                error = self.errors(network).get(output, np.inf)
                 if error < best_of_layer[0]:
                     best_of_layer = error, network
             total = self.total(best_of_layer[1])
@@ -189,9 +189,9 @@ def _uniform(network: Network) -> Iterator[Network]:
         yield _with(network, dict.fromkeys(hidden, name))
 
 
-def _mixed(network: Network, what: str) -> Iterator[Network]:
+def _mixed(network: Network, output: str) -> Iterator[Network]:
     """The network with activations by kind of layer, among those that lead to an output."""
-    leading = _leading_to(network, network.outputs[what])
+    leading = _leading_to(network, network.outputs[output])
     layers = [layer for layer in network.layers if layer.name in leading]
     groups = [
         [layer.name for layer in layers if layer.kind == "convolution"],

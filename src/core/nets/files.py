@@ -111,7 +111,7 @@ def toml_text(network: Network, comments: Mapping[str, str] | None = None, head:
         lines += [f"{key} = {toml_value(value)}" for key, value in each.items()]
         lines.append("")
     lines.append("[outputs]")
-    lines += [f"{what} = {toml_value(name)}" for what, name in network.outputs.items()]
+    lines += [f"{output} = {toml_value(name)}" for output, name in network.outputs.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -111,7 +111,7 @@ class TensorNetwork(nn.Module):
                     result = result.expand(rows, *step.shape)
             act = _ACTIVATIONS[step.layer.activation]
             values[step.layer.name] = result if act is None else act(result)
-        outputs = {what: values[name] for what, name in self.bound.network.outputs.items()}
+        outputs = {output: values[name] for output, name in self.bound.network.outputs.items()}
         if "value" in outputs:
             outputs["value"] = outputs["value"].reshape(-1)
         return outputs, after

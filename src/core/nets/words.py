@@ -39,7 +39,7 @@ def layer_words(network: Network, guessed: tuple[str, ...] = ()) -> list[str]:
         >>> layer_words(network_of({"layers": layers, "outputs": {"logits": "out"}}), ("fc",))
         ['fc: dense of obs, relu (?)', 'out: dense of fc -> logits']
     """
-    heads = {name: what for what, name in network.outputs.items()}
+    heads = {name: output for output, name in network.outputs.items()}
     lines = []
     for layer in network.layers:
         sources = layer.inputs or tuple(map(str, _listed(layer.value)))

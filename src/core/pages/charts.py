@@ -233,19 +233,19 @@ def wires(
     top, tall = 24, 21 * max(len(before), len(after))
     left, right, foot = 36, 64, 24 + tall + 24
     parts = [text("name", left, 14, heads[0], "end"), text("name", right, 14, heads[1], "start")]
-    across = [top + tall * (number + 0.5) / len(before) for number in range(len(before))]
-    there = [top + tall * (number + 0.5) / len(after) for number in range(len(after))]
+    before_y = [top + tall * (number + 0.5) / len(before) for number in range(len(before))]
+    after_y = [top + tall * (number + 0.5) / len(after) for number in range(len(after))]
     for begin, end, is_same in links:
         parts.append(
             f'<g class="{"one" if is_same else "two"}"><title>{escape(before[begin])} to '
             f'{escape(after[end])}</title><line class="wire" x1="{left + 2}%" '
-            f'y1="{across[begin]:.1f}" x2="{right - 2}%" y2="{there[end]:.1f}"/></g>'
+            f'y1="{before_y[begin]:.1f}" x2="{right - 2}%" y2="{after_y[end]:.1f}"/></g>'
         )
     used = {begin for begin, _, _ in links}
-    for number, (name, y) in enumerate(zip(before, across, strict=True)):
+    for number, (name, y) in enumerate(zip(before, before_y, strict=True)):
         parts.append(text("end" if number in used else "tick", left, y + 4, cut(name, 24), "end"))
         parts.append(dot(left + 2, y, "dot" if number in used else "dot hollow"))
-    for number, (name, y) in enumerate(zip(after, there, strict=True)):
+    for number, (name, y) in enumerate(zip(after, after_y, strict=True)):
         words = f"{cut(name, 30)} {notes.get(number, '')}"
         parts.append(text("tick" if number in notes else "end", right, y + 4, words, "start"))
         parts.append(dot(right - 2, y, "dot hollow" if number in notes else "dot"))
@@ -258,8 +258,8 @@ def wires(
         parts.append(f'<circle class="hollow" cx="11" cy="{foot - 4}" r="4"/>')
         parts.append(f'<text class="label" x="30" y="{foot}">left out</text>')
         foot += 17
-    told = ", ".join(f"{before[begin]} to {after[end]}" for begin, end, _ in links)
-    return chart(640, foot - 10, f"{heads[0]} to {heads[1]}: {told}", parts)
+    pairs = ", ".join(f"{before[begin]} to {after[end]}" for begin, end, _ in links)
+    return chart(640, foot - 10, f"{heads[0]} to {heads[1]}: {pairs}", parts)
 
 
 def _thinned(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:

@@ -146,8 +146,8 @@ def _connectors(pipeline: ConnectorRecord | None) -> list[dict[str, Any]] | None
 
 def _connector(piece: ConnectorRecord) -> dict[str, Any]:
     beside = {"module": piece.module, "children": list(map(_connector, piece.children))}
-    told = {name: value for name, value in beside.items() if value}
-    return {"name": piece.name, "params": jsonable(piece.params), **told}
+    extras = {name: value for name, value in beside.items() if value}
+    return {"name": piece.name, "params": jsonable(piece.params), **extras}
 
 
 def _filter(statistics: FilterRecord) -> dict[str, Any]:

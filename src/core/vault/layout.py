@@ -131,10 +131,10 @@ def _file(path: Path) -> Node:
     lost = pointer_error(path.name, head)
     if lost is not None:
         raise lost
-    what, advice = other_kind(head)
-    if what and not has_known_name:
+    kind, advice = other_kind(head)
+    if kind and not has_known_name:
         raise NotACheckpointError(
-            f"{path} is {what}", expected="a checkpoint folder", found="a file", hint=advice
+            f"{path} is {kind}", expected="a checkpoint folder", found="a file", hint=advice
         )
     raise NotACheckpointError(
         f"{path} is a file",
@@ -393,7 +393,7 @@ def _listed(listed_entries: list[os.DirEntry[str]]) -> str:
     for entry in listed_entries:
         if len(kinds) < 3 and entry.is_file(follow_symlinks=False):
             with suppress(CheckpointError):
-                what = other_kind(read_head(Path(entry.path), HEAD))[0]
-                if what:
-                    kinds.setdefault(what, entry.name[:80])
-    return ", ".join(f"{name} ({what})" for what, name in kinds.items())
+                kind = other_kind(read_head(Path(entry.path), HEAD))[0]
+                if kind:
+                    kinds.setdefault(kind, entry.name[:80])
+    return ", ".join(f"{name} ({kind})" for kind, name in kinds.items())

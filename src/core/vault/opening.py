@@ -115,9 +115,9 @@ def _described(root: Path, node: Node, decoding: Decoding) -> Checkpoint:
             place = decoding.place(part.path / part.metadata_file)
             decoding.problem(place, part.problem, "the other files are read without it.")
         for folder in part.apart:
-            what = "holds checkpoints of its own, of which nothing is taken"
+            summary = "holds checkpoints of its own, of which nothing is taken"
             hint = f"list them: rlconnect scan {shlex.quote(str(folder))}"
-            decoding.problem(decoding.place(folder), what, hint)
+            decoding.problem(decoding.place(folder), summary, hint)
     try:
         if not was_checked(root):
             check_save(root)

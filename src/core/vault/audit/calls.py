@@ -59,30 +59,30 @@ def calls_of(trace: Trace, value: Any, place: str) -> list[CallRecord]:
 
     called: set[tuple[str, str]] = set()
     for position, built in trace.objects:
-        name, kind, what = _judged(built)
+        name, kind, reason = _judged(built)
         if isinstance(built.ref, GlobalRef):
             called.add((built.ref.module, built.ref.name))
         where = f"{place}: {paths.get(id(built)) or f'byte {position:,}'}"
-        note(CallRecord(name, kind, what, "called", where, 1, _arguments(built)))
+        note(CallRecord(name, kind, reason, "called", where, 1, _arguments(built)))
     for position, ref in trace.patched:
         kind = "author" if kind_of(ref.module, ref.name)[0] == "author" else "runner"
-        what = "its attributes or items would be set"
-        note(CallRecord(ref.path, kind, what, "changed", f"{place}: byte {position:,}"))
+        reason = "its attributes or items would be set"
+        note(CallRecord(ref.path, kind, reason, "changed", f"{place}: byte {position:,}"))
     roots = [value, *(built for _, built in trace.objects)]
     outside, anywhere = _references(roots, inside=False), _references(roots, inside=True)
     for pair, count in trace.references.items():
         if pair in called:
             continue
-        kind, what = kind_of(*pair)
+        kind, reason = kind_of(*pair)
         # A name that stands nowhere was dropped after use.
         if kind == "runner" and pair not in outside and pair in anywhere:
-            kind, what = "author", f"named by code that lies in the file; {what} if that is run"
+            kind, reason = "author", f"named by code that lies in the file; {reason} if that is run"
         if pair in _GETATTR and pair not in outside:
-            kind, what = "rebuilding", "an attribute of a class the file names"
+            kind, reason = "rebuilding", "an attribute of a class the file names"
         path = paths.get(id(outside.get(pair) or anywhere.get(pair)))
         where = f"{place}: {path}" if path else place
         how = "called" if pair in CONSTRUCTORS and kind != "runner" else "named"
-        note(CallRecord(".".join(pair), kind, what, how, where, count))
+        note(CallRecord(".".join(pair), kind, reason, how, where, count))
     return list(records.values())
 
 

@@ -52,7 +52,7 @@ def other_kind(head: bytes) -> tuple[str, str]:
     if _SAMPLES.match(head):
         read = "rlconnect.offline.open_dataset(path) reads them"
         return "recorded steps, a batch a line of JSON", f"{read}; for a policy, {_BESIDE}"
-    kind = next(((what, hint) for magic, what, hint in _KINDS if head.startswith(magic)), None)
+    kind = next(((name, hint) for magic, name, hint in _KINDS if head.startswith(magic)), None)
     if kind is None and re.match(rb"\s*[\[{]\s*[\"\[{\]}0-9-]", head):
         return "a file of JSON", ""
     return kind or ("", "")
@@ -60,9 +60,9 @@ def other_kind(head: bytes) -> tuple[str, str]:
 
 def other_file_error(where: str, head: bytes, **facts: Any) -> NotACheckpointError | None:
     """The error for a file that is something else altogether; None where its bytes do not tell."""
-    what, hint = other_kind(head)
-    if not what:
+    kind, hint = other_kind(head)
+    if not kind:
         return None
     return NotACheckpointError(
-        f"{where} holds no part of a checkpoint", found=what, hint=hint, **facts
+        f"{where} holds no part of a checkpoint", found=kind, hint=hint, **facts
     )

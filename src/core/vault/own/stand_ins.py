@@ -78,8 +78,8 @@ class PlainStandIns:
             return array.reshape(value.shape)
         if isinstance(value, Opaque):
             return self._object(value, place)
-        what = "a reference to data elsewhere" if isinstance(value, PersistentRef) else "an object"
-        return self._left_out(place, what)
+        kind = "a reference to data elsewhere" if isinstance(value, PersistentRef) else "an object"
+        return self._left_out(place, kind)
 
     def _name(self, ref: GlobalRef, place: str) -> Any:
         if kind_of(ref.module, ref.name)[0] == "runner":

@@ -162,8 +162,8 @@ def policy_record(
         from_worker = filter_from_object(worker_filter, decoding, f"{where}: worker filter")
         filters = [from_worker] if from_worker and from_worker.kind != "NoFilter" else []
     if not weights:
-        what = f"policy {policy_id!r} holds no weights"
-        decoding.problem(where, what, "its state file was saved without them.")
+        summary = f"policy {policy_id!r} holds no weights"
+        decoding.problem(where, summary, "its state file was saved without them.")
     elif not config:
         lost, needed = ("config", "") if spec_fields else ("config and spaces", "spaces and ")
         decoding.problem(

@@ -29,8 +29,8 @@ def read_old(node: Node, decoding: Decoding) -> Checkpoint:
     if node.role == "algorithm":
         if node.state_file is None:
             name = base_name(metadata.get(STATE_KEY)) or f"{ALGORITHM_STATE}.pkl"
-            what = "the algorithm's own state is not here"
-            decoding.problem(name, what, "its policies are read without it.")
+            summary = "the algorithm's own state is not here"
+            decoding.problem(name, summary, "its policies are read without it.")
         state = mapping_of(decoding.attempt(node.state_file, "algorithm", "the algorithm's state"))
     config_object = state.get("config")
     config = plain_config(config_object or {})
