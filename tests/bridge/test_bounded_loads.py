@@ -15,6 +15,7 @@ from rlconnect.bridge.actor.actor import Actor
 from rlconnect.bridge.migrate.checkpoint import load_migrated
 from rlconnect.bridge.migrate.plan import MigrationPlan
 from rlconnect.core.adapters import AdapterChain
+from rlconnect.core.data.budget import Budget
 from rlconnect.core.data.ray_arrays import decode_ray_array, encode_ray_array
 from rlconnect.core.errors import CheckpointError, RlconnectError
 from rlconnect.core.spaces.own_layout import space_from_data
@@ -87,7 +88,9 @@ def own_arrays(folder):
 
 def rays_array(folder):
     text = encode_ray_array(np.zeros(2**22))
-    return lambda folder: [decode_ray_array(text, max_bytes=1 << 20) for _ in range(32)]
+    return lambda folder: [
+        decode_ray_array(text, budget=Budget.of_bytes(1 << 20)) for _ in range(32)
+    ]
 
 
 def space(folder):

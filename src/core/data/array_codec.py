@@ -59,21 +59,14 @@ def array_to_data(array: Array) -> dict[str, Any]:
     return {**data, "base64": base64.b64encode(array.tobytes()).decode("ascii")}
 
 
-def array_from_data(
-    data: Any,
-    *,
-    max_bytes: int | None = None,
-    budget: Budget | None = None,
-    what: str = "an array",
-) -> Array:
+def array_from_data(data: Any, *, budget: Budget | None = None, what: str = "an array") -> Array:
     """The array that `array_to_data` described; base64 data gives a read-only array.
 
-    Where it is part of something larger it is paid from `budget`; else it may take `max_bytes`, or
-    what the load may still take.
+    It is paid from `budget`; without one, from what the load that runs may still take.
     """
     if not isinstance(data, Mapping):
         raise corrupt(f"{what} is no array", expected="a mapping", found=data)
-    budget = allowance(max_bytes) if budget is None else budget
+    budget = allowance() if budget is None else budget
     dtype = checked_dtype(data.get("dtype"), what)
     # Names mean little-endian; only an explicit '>' means otherwise.
     dtype = dtype if dtype.str.startswith(">") else dtype.newbyteorder("<")

@@ -50,14 +50,10 @@ def _npy_header(dtype: np.dtype[Any], shape: tuple[int, ...], is_fortran: bool) 
 
 
 def decode_ray_array(
-    text: str | bytes,
-    *,
-    max_bytes: int | None = None,
-    budget: Budget | None = None,
-    what: str = "an array",
+    text: str | bytes, *, budget: Budget | None = None, what: str = "an array"
 ) -> Array:
     """The array in a text that Ray wrote; read-only."""
-    budget = allowance(max_bytes) if budget is None else budget
+    budget = allowance() if budget is None else budget
     if not isinstance(text, (str, bytes)):
         raise corrupt(f"{what} is no encoded array", expected="base64 text", found=type(text))
     budget.spend(len(text) * 3 // 4, f"the compressed form of {what}")

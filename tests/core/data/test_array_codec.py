@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from rlconnect.core.data.array_codec import array_from_data, array_to_data
+from rlconnect.core.data.budget import Budget
 from rlconnect.core.errors import (
     CorruptCheckpointError,
     LimitExceededError,
@@ -131,8 +132,9 @@ def test_sizes_are_checked_before_memory_is_taken():
     """A few bytes that declare terabytes end in an error."""
     with pytest.raises(LimitExceededError):
         array_from_data({"dtype": "float64", "shape": [2**40], "fill": 0.0})
+    data = {"dtype": "float64", "shape": [100], "fill": 0.0}
     with pytest.raises(LimitExceededError):
-        array_from_data({"dtype": "float64", "shape": [100], "fill": 0.0}, max_bytes=799)
+        array_from_data(data, budget=Budget.of_bytes(799))
 
 
 def test_objects_are_unsafe():

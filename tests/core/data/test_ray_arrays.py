@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.extra import numpy as hnp
+from rlconnect.core.data.budget import Budget
 from rlconnect.core.data.ray_arrays import decode_ray_array, encode_ray_array
 from rlconnect.core.errors import (
     CheckpointError,
@@ -124,8 +125,8 @@ def test_declared_size_is_checked_first():
     text = encode_ray_array(np.zeros(1000))
 
     with pytest.raises(LimitExceededError):
-        decode_ray_array(text, max_bytes=4000)
-    assert decode_ray_array(text, max_bytes=20_000).shape == (1000,)
+        decode_ray_array(text, budget=Budget.of_bytes(4000))
+    assert decode_ray_array(text, budget=Budget.of_bytes(20_000)).shape == (1000,)
 
 
 def test_a_long_header_is_refused():
