@@ -91,7 +91,7 @@ def flatten(nest: Nest) -> list[Any]:
 
 
 def a_leaf(nest: Nest) -> Any:
-    """Some leaf of `nest`, for what all of them share: their rows, their device, their kind.
+    """Any one leaf of `nest`, to read from it what all share: rows, device, kind.
 
     Raises:
         IndexError: There is none.

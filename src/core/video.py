@@ -23,7 +23,7 @@ _AGAIN_AND_AGAIN: Final = b"\x21\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00"
 
 @contextmanager
 def filmed(path: str | PathLike[str], fps: float = 30) -> Iterator[Callable[[Array], None]]:
-    """Give a function that adds a frame; the film lies there, whole, when the block ends.
+    """Yield a function that adds a frame; the film is written whole when the block ends.
 
     Frames are written as they come, and none is kept.
 

@@ -17,7 +17,7 @@ from .step import Bound, Step, box_between, step
 
 @step("keep_beside")
 class KeepBeside(Step):
-    """Keep features of the observation behind what steps make of it, for a network that grew.
+    """Append features of the observation to the output of other steps, for a network that grew.
 
     Where the steps give a Box, the features follow on its last axis; behind anything else they are
     the second part of a Tuple.

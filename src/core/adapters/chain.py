@@ -93,7 +93,7 @@ class AdapterChain:
 
     @classmethod
     def from_data(cls, data: Any) -> Self:
-        """A chain from what `to_data` gave.
+        """The inverse of `to_data`.
 
         Raises:
             PieceError: The data describes no chain.
@@ -174,13 +174,13 @@ class BoundChain:
         return _after_each(self._calls, obs)
 
     def start(self, rows: int) -> tuple[Array, ...]:
-        """The memory of so many environments that have just begun."""
+        """The memory of `rows` environments at the start of their episodes."""
         return tuple(np.repeat(first[None], rows, 0) for first in self.memory)
 
     def observe_next(
         self, obs: Nest, memory: tuple[Any, ...], is_first: Any
     ) -> tuple[Nest, tuple[Any, ...]]:
-        """The policy's observations `(B, *item)`, and what to remember.
+        """The policy's observations `(B, *item)`, and the next memory.
 
         Args:
             obs: The environment's, one row for each.

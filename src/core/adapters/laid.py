@@ -102,7 +102,7 @@ class PerFeature:
 
 
 class ArrayStep(Protocol):
-    """A step bound to its space: `Bound`, and what looks like it."""
+    """A step bound to its space, such as `Bound`."""
 
     @property
     def formula(self) -> Callable[..., Any]:

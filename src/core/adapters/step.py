@@ -172,7 +172,7 @@ def step(kind: str) -> Callable[[type[_S]], type[_S]]:
 
 
 def step_from_data(data: Any) -> Step:
-    """A step from what `to_data` gave.
+    """The inverse of a step's `to_data`.
 
     Raises:
         UnknownNameError: No step has that name.

@@ -40,7 +40,7 @@ class Wiring:
         return tuple(name for place, name in enumerate(self.before) if place not in used)
 
     def drawn(self, heads: tuple[str, str]) -> str:
-        """A picture of it, with what stands on either side."""
+        """A picture of it, with the names on either side."""
         return wires(self.before, self.after, self.wires, self.notes, heads)
 
 
@@ -50,7 +50,7 @@ def wiring_of(
     call: Callable[[Nest], Sequence[Nest]],
     root: str,
 ) -> Wiring | None:
-    """Change one part of what goes in at a time and see what changes of what comes out.
+    """Change one part of the input at a time and note which parts of the output change.
 
     `call` gives one or more batches that come of a batch; `root` is what the value is called. None
     where a space is too large to be taken apart.
@@ -124,7 +124,7 @@ def _parts(value: Nest, root: str) -> list[_Part] | None:
 
 
 def _column(result: Nest, part: _Part, count: int) -> Array:
-    """A part of what came out, `(tries, 1 + count, size)`."""
+    """A part of the outputs, `(tries, 1 + count, size)`."""
     leaf = np.asarray(nest.flatten(result)[part.leaf])
     return leaf.reshape(_TRIES, 1 + count, -1)[:, :, part.at]
 

@@ -1,4 +1,4 @@
-"""Whether two nests are equal within a tolerance.
+"""Compare two nests within a tolerance.
 
 `differences` tells every leaf; `check` is RLlib's test helper, which raises at the first.
 """

@@ -24,7 +24,7 @@ _BLOCK: Final = 8
 
 @dataclass(frozen=True)
 class VarianceRule:
-    """What RLlib of a time took for a variance.
+    """How an RLlib release computed a variance.
 
     Attributes:
         lone: The variance of fewer than two pushes: the mean squared, or zero.
@@ -54,7 +54,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def zero(cls, shape: Sequence[int] = ()) -> Moments:
-        """Nothing seen yet."""
+        """Moments of no values."""
         return cls(0, np.zeros(shape), np.zeros(shape))
 
     @classmethod
@@ -139,7 +139,7 @@ class Moments(NamedTuple):
         return variance if variance.dtype == rule.dtype else variance.astype(rule.dtype)
 
     def denominator(self, rule: VarianceRule = LEGACY_VARIANCE) -> Any:
-        """What a filter of these statistics divides by: the deviation and a small number."""
+        """The divisor of a filter of these statistics: the deviation and a small number."""
         deviation = np.sqrt(self.variance(rule))
         return deviation + (_SMALL if deviation.dtype is _FLOAT64 else SMALL_NUMBER)
 

@@ -77,7 +77,7 @@ class PaddingPlan:
 
     @cached_property
     def mask(self) -> Array:
-        """Whether a place holds a step, `(R, max_seq_len)`."""
+        """True where a place holds a step, `(R, max_seq_len)`."""
         return np.arange(self.max_seq_len) < self.seq_lens[:, None]
 
     @cached_property

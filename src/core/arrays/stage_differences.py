@@ -105,13 +105,13 @@ class Differences:
         theirs: Mapping[str, Nest],
         observations: Sequence[Nest] | None = None,
     ) -> None:
-        """Take in what two policies gave for the same observations, one a row."""
+        """Add the outputs of two policies for the same observations, one a row."""
         for name in STAGES:
             if name in ours and name in theirs:
                 self._add_stage(name, ours[name], theirs[name], observations)
 
     def note(self, name: str, text: str) -> None:
-        """Take in what kept the numbers of a stage from being compared."""
+        """Note why the numbers of a stage could not be compared."""
         self._notes.setdefault(name, text)
 
     def _add_stage(
@@ -223,7 +223,7 @@ def _leaves(stage: Nest) -> list[tuple[str, Any]]:
 
 
 def _named(path: str, column: int, columns: int) -> str:
-    """What a number of a row is called: its part, its place, or both."""
+    """The name of a number of a row: its part, its place, or both."""
     return ".".join(filter(None, (path, str(column) if columns > 1 or not path else "")))
 
 

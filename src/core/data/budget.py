@@ -111,7 +111,7 @@ class Budget:
 
     @classmethod
     def of_bytes(cls, max_bytes: int) -> Budget:
-        """A budget of just so many bytes."""
+        """A budget of exactly `max_bytes`."""
         budget = cls(Limits(base_memory=max_bytes, memory_factor=0))
         budget.hint = f"pass a larger max_bytes than {max_bytes:,} if you trust the source."
         return budget

@@ -116,7 +116,7 @@ def _plain(text: str, most: int) -> str:
 
 
 def is_of_user(error: BaseException, trace: TracebackType | None) -> bool:
-    """True if an error came up in code that is neither ours nor of what we stand on.
+    """True if an error was raised in code that is neither ours nor our libraries'.
 
     `trace` is its way from the place that asks.
     """
@@ -124,7 +124,7 @@ def is_of_user(error: BaseException, trace: TracebackType | None) -> bool:
 
 
 def user_frames(trace: TracebackType | None) -> Iterator[TracebackType]:
-    """The steps of a traceback that lie in code which is neither ours nor of what we stand on."""
+    """The steps of a traceback in code that is neither ours nor our libraries'."""
     while trace is not None:
         name = trace.tb_frame.f_globals.get("__name__") or ""
         if name.partition(".")[0] not in _KNOWN:

@@ -83,7 +83,7 @@ def from_values(
 
 
 def _float_values(stored: Array) -> Any:
-    """The shortest decimals that give the same floats; what is not finite as text."""
+    """The shortest decimals that read back as the same floats; nan and infinities as text."""
     exact = stored.astype(np.float64)
     if stored.dtype.itemsize < 8:
         # 0.1 rather than 0.10000000149011612, unless rounding twice would miss a bit.

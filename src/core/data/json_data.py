@@ -13,7 +13,7 @@ _MOST_BITS: Final = 4096
 
 
 def as_json(value: Any, most_numbers: float = math.inf) -> Any:
-    """A value as JSON can hold it; what JSON has no word for becomes text.
+    """A value in JSON's own types; anything JSON has no type for becomes text.
 
     Arrays of more than `most_numbers` become a few words.
 

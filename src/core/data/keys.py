@@ -94,7 +94,7 @@ def checked_keys(values: Iterable[Any], guard: KeyGuard) -> list[Any]:
 
 
 def table_of(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """A dict of keys that a file holds, each with its value; a key that stands twice goes last.
+    """A dict of keys and values read from a file; of a key that stands twice the last value counts.
 
     Example:
         >>> table_of([[0, "a"], [1, "b"]])

@@ -49,7 +49,7 @@ _DEEPEST: Final = 40
 
 
 class NotPlainError(Exception):
-    """Something that is no data; for whoever asked, who then does without."""
+    """Raised for a value that is no plain data; callers catch it and leave the value out."""
 
 
 def to_data(value: Any, write: Writer | None = None, *, most: int = 1_000_000) -> Any:

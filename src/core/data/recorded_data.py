@@ -20,7 +20,7 @@ class RecordedData(Protocol):
         """True if its files have a row for each step."""
 
     def steps(self, size: int) -> Iterator[dict[str, Any]]:
-        """Steps as columns, up to so many at a time."""
+        """Steps as columns, up to `size` at a time."""
 
     def episodes(self) -> Iterator[Any]:
         """Every episode once."""

@@ -39,10 +39,10 @@ class Teacher(Protocol):
         """Forget environments whose episodes are over; all of them if None."""
 
     def get_state(self) -> dict[str, Any]:
-        """What it remembers, as plain data."""
+        """Its memory as plain data."""
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `get_state` gave."""
+        """Restore the result of `get_state`."""
 
 
 open_teacher: Final[AskedAbove[Teacher]] = AskedAbove("makes a teacher of a policy")

@@ -22,7 +22,7 @@ from .running_stat import RunningStat
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrozenFilter:
-    """A filter whose statistics no longer move.
+    """A filter whose statistics no longer change.
 
     `mean` is subtracted, `denominator` divided by, `clip` bounds both sides; None, or a clip of 0,
     leaves a part out.

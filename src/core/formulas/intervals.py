@@ -25,7 +25,7 @@ class Interval:
     high: float
 
     def holds(self, value: float) -> bool:
-        """True if a value lies in it."""
+        """True if a value lies in the interval."""
         return self.low <= value <= self.high
 
 

@@ -221,7 +221,7 @@ def _floats(frames: Any) -> Any:
 
 
 class RepeatedEncoder(LeafEncoder):
-    """A list of up to so many items: their number, then each item, then zeros.
+    """A list of at most `max_len` items: their number, then each item, then zeros.
 
     `encode_items` gives floats `(items, item_size)` for a batch of items.
     """

@@ -99,7 +99,7 @@ class PreprocessPlan:
 
     @cached_property
     def holds_lists(self) -> bool:
-        """True if parts are lists, which would not be told from parts of a nest."""
+        """True if parts are lists, which look like parts of a nest."""
         return any(isinstance(encoder, RepeatedEncoder) for encoder in self._encoders)
 
     @property

@@ -103,7 +103,7 @@ class RunningStat:
 
     @property
     def mean_delta_array(self) -> Array:
-        """Mean of what came since the last merge."""
+        """Mean of the values pushed since the last merge."""
         return self._since_merge().mean
 
     @property
@@ -118,7 +118,7 @@ class RunningStat:
         return Moments.zero(self.shape) if delta is None else delta
 
     def denominator(self, rule: VarianceRule = LEGACY_VARIANCE) -> Any:
-        """What a filter divides by, computed again only if the statistics moved."""
+        """The divisor of a filter, computed again only if the statistics changed."""
         total, seen_rule, divisor = self._divisor
         if total is not self.total or seen_rule is not rule:
             divisor = self.total.denominator(rule)
@@ -233,7 +233,7 @@ class RunningStat:
     @classmethod
     @at()
     def from_state(cls, state: Mapping[str, Any], *, with_delta: bool = True) -> RunningStat:
-        """A stat from what `to_state` or RLlib wrote, in any layout.
+        """A stat from the state that `to_state` or RLlib wrote, in any layout.
 
         Without `with_delta` what was counted apart is not read.
 

@@ -49,7 +49,7 @@ def loading_from(path: str | os.PathLike[str], hint: str = "") -> Iterator[None]
 
 @contextmanager
 def as_the_caller_says() -> Iterator[None]:
-    """Let networks that are built in a `with` block take what they need."""
+    """Let networks that are built in a `with` block take all the memory they need."""
     token = _LOAD.set(None)
     try:
         yield

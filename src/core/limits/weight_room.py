@@ -29,7 +29,7 @@ class BeyondWeightsError(WeightsError):
 
 
 class WeightRoom(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch has no types here
-    """Lets what is built in a `with` block take about as much as the weights it is for.
+    """Limits the memory of a network built in a `with` block to about that of its weights.
 
     There are `count` weights, of `size` bytes together. What asks for more is not made, and is told
     with `what` is built and the hint what to do.
@@ -53,7 +53,7 @@ class WeightRoom(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch h
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
-        """Count what a function of torch is about to make."""
+        """Count the memory that a function of torch is about to take."""
         named = kwargs or {}
         places = _places(func)
         if places:
@@ -86,7 +86,7 @@ class WeightRoom(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch h
 
 @cache
 def _places(func: Any) -> tuple[tuple[str, int], ...]:
-    """Where a function is told how large the tensor is that it makes."""
+    """The positions of a function's arguments that say how large its tensor is."""
     schema = func._schema
     if any(result.alias_info is not None for result in schema.returns):
         return ()  # It makes none of its own.

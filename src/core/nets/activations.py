@@ -119,7 +119,7 @@ def softmax(x: Float32) -> None:
 
 
 def log_softmax(x: Float32) -> None:
-    """Logarithms of what `softmax` gives."""
+    """The logarithm of `softmax`."""
     x -= x.max(-1, keepdims=True)
     x -= np.log(np.exp(x).sum(-1, keepdims=True))
 
@@ -173,7 +173,7 @@ _OTHER_NAMES: Final = {
 
 
 def activation_name(name: Any) -> str:
-    """The name in `ACTIVATIONS` for what somebody calls an activation, torch's class names too.
+    """The name in `ACTIVATIONS` for an activation, however it is spelled; torch's class names too.
 
     Raises:
         ConfigError: There is none.

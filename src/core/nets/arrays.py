@@ -108,7 +108,7 @@ class ArrayNetwork:
     def compute(
         self, inputs: Mapping[str, Any], state: Sequence[Any], sequences: int | None
     ) -> tuple[Float32, Float32 | None, list[Float32]]:
-        """Compute what the actions follow from, the value if it is told, and the next state.
+        """Compute the actions' inputs, the value if the network has one, and the next state.
 
         `sequences` says how many sequences of one length the rows are; None where each is its own.
 
@@ -332,7 +332,7 @@ def _joined(runs: Sequence[_Run], ends: Collection[str]) -> list[_Run]:
 
 
 def _chained(runs: list[_Run], ends: Collection[str]) -> list[_Run]:
-    """Dense layers that nothing but the next ones read, as one run with those."""
+    """Dense layers merged with the next ones where only those read them."""
     readers, chains = _readers(runs), list[_Run]()
     places: dict[str, int] = {}  # of those found, by the first name that each gives
     for run in runs:

@@ -1,4 +1,4 @@
-"""A description held to weights and to what goes in: shapes chain, each weight has its place."""
+"""Check a description against weights and inputs: shapes fit, and each weight has its place."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Search:
     def _accepted(
         self, unit: Unit, tail: Sequence[Unit], source: tuple[End, ...], units: Sequence[Unit]
     ) -> Accepted:
-        """Layers that let a unit take a source, with what comes out; none where it cannot."""
+        """Layers that let a unit read a source, with their output; none where it cannot."""
         names = [end.name for end in source]
         input_name: Any = names[0] if len(names) == 1 else names
         shape = source[0].shape
@@ -152,7 +152,7 @@ class Search:
         return not any(other.name.startswith(f"{end.name}.") for other in self.inputs)
 
     def _wanted(self, run: Sequence[Unit], units: Sequence[Unit]) -> Iterator[int]:
-        """Numbers that what comes out of convolutions may have."""
+        """How many numbers the output of the convolutions may have."""
         yield from self.widths
         vectors = [end.shape[0] for end in self.inputs if len(end.shape) == 1]
         beside = {*vectors, *(unit.outs for unit in units if unit not in run and unit.outs)}

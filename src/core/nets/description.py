@@ -112,12 +112,12 @@ def network_of(data: Any) -> Network:
 
 
 def is_input(name: str) -> bool:
-    """True if a name is one of what a network sees, not of a layer."""
+    """True if a name is an input of the network, not a layer."""
     return name in INPUTS or name.startswith("obs.")
 
 
 def sources(layer: Layer) -> tuple[str, ...]:
-    """All that a layer reads: its inputs, and what its own setting names."""
+    """All that a layer reads: its inputs, and the names in its own setting."""
     if layer.kind in ("add", "multiply", "dueling"):
         return tuple(layer.value)
     return (*layer.inputs, layer.value) if layer.kind == "mask" else layer.inputs

@@ -43,7 +43,7 @@ class Direct:
 
 
 def quicker(direct: Direct | None, rows: int) -> Direct | None:
-    """`direct` if numpy is quicker than torch for so many rows, as measured; else None.
+    """`direct` if numpy was measured to be quicker than torch for this many rows; else None.
 
     It is up to 1,024 rows, where torch's dispatch costs more than the arithmetic. On one core it is
     for any number of rows, for networks that it computes by columns; torch shares a large batch

@@ -56,7 +56,7 @@ class Decision:
 
     @property
     def decided(self) -> list[str]:
-        """The outputs that the network gives again."""
+        """The outputs that the network reproduces."""
         return [output for output, error in self.errors.items() if error <= TOLERANCE]
 
     def __str__(self) -> str:
@@ -221,7 +221,7 @@ def _with(network: Network, activations: Mapping[str, str]) -> Network:
 
 
 def _hidden(network: Network) -> list[str]:
-    """Layers whose activation may be another: those that other layers read."""
+    """Layers whose activation may differ: those that other layers read."""
     heads = set(network.outputs.values())
     read = {name for layer in network.layers for name in layer.inputs}
     return [
@@ -254,7 +254,7 @@ def _leading_to(network: Network, name: str) -> set[str]:
 
 
 def _key(network: Network) -> Any:
-    """A key for networks that differ in nothing but activations."""
+    """A key that networks share if they differ in activations only."""
     return str([replace(layer, activation="linear") for layer in network.layers])
 
 

@@ -30,7 +30,7 @@ MAX_NUMPY_ROWS: Final = 1024
 
 
 def numpy_serves(rows: int) -> bool:
-    """True if numpy computes so many rows: as measured, or for want of torch."""
+    """True if numpy computes this many rows: it was measured quicker, or torch is missing."""
     return rows <= MAX_NUMPY_ROWS or not has_torch()
 
 
@@ -91,7 +91,7 @@ class ColumnStack:
     def _places(
         self, rows: int
     ) -> tuple[Float32, list[tuple[Float32, Float32, Float32, Activation | None]], Float32]:
-        """The buffers for so many rows.
+        """The buffers for a number of rows.
 
         Where the input goes; for each product but the last its weights, what they are multiplied
         with, where that is written, and the activation; what the last ones are multiplied with.

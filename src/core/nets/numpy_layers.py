@@ -60,7 +60,7 @@ def dense(weight: Any, bias: Any, act: Activation | None = None) -> Dense:
 
 
 class Stack:
-    """Dense layers one after another; an empty stack gives its input back."""
+    """Dense layers one after another; an empty stack returns its input."""
 
     __slots__ = ("_steps", "layers")
 

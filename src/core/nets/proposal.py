@@ -266,7 +266,7 @@ def _with_activations(
 
 
 def _is_output(layer: Mapping[str, Any], unit: Unit, layers: Sequence[Mapping[str, Any]]) -> bool:
-    """True if only what flattens the outputs reads a layer."""
+    """True if a layer is read only by the layers that flatten the outputs."""
     name = layer.get("name", unit.prefix)
     readers = [each for each in layers if name in _names_in(each)]
     return bool(readers) and all(each.get("name") in _OUTPUTS for each in readers)

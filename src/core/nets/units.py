@@ -63,7 +63,7 @@ class Unit:
 
     @property
     def place(self) -> tuple[str, int]:
-        """The list it stands in and where; -1 where it stands in none."""
+        """The list that holds it and its index there; -1 without a list."""
         head, _, last = self.prefix.rpartition(".")
         return (head, int(last)) if last.isdigit() and len(last) < 6 else (self.prefix, -1)
 

@@ -11,7 +11,7 @@ _WEIGHTLESS = ("flatten", "permute", "reshape", "slice", "clip", "divide", "subt
 
 
 def in_words(network: Network) -> str:
-    """The layers that have weights, by kind, and what comes out.
+    """The layers that have weights, by kind, and the outputs.
 
     Example:
         >>> from .description import network_of

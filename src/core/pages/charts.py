@@ -225,7 +225,7 @@ def wires(
     notes: Mapping[int, str],
     heads: tuple[str, str],
 ) -> str:
-    """Inputs on the left, outputs on the right, and a line from each input to what becomes of it.
+    """Inputs on the left, outputs on the right, and a line from each input to its outputs.
 
     A link is from, to, as places in both, and whether it stays as it is; without one what goes in
     is left out. `notes` say what of what comes out has no line, `heads` stand on either side.

@@ -103,7 +103,7 @@ def pill(answer: str, *, is_good: bool) -> str:
 
 
 def facts(lines: Iterable[tuple[object, object]]) -> str:
-    """Names and what is told of each, on a card: texts, or HTML that was escaped, as `Markup`."""
+    """Names and facts on a card: facts are texts, or escaped HTML as `Markup`."""
     rows = "".join(f"<tr><td>{_cell(name)}</td><td>{_cell(fact)}</td></tr>" for name, fact in lines)
     return f'<div class=card><table class="facts">{rows}</table></div>'
 

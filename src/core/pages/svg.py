@@ -138,12 +138,12 @@ def legend_line(kind: str, y: float, words: str) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """A text of so many characters at most."""
+    """A text cut to a number of characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def chart(width: float, height: float, label: str, parts: Sequence[str]) -> str:
-    """A picture of its parts, at most so wide, and what it shows for those who cannot see it."""
+    """A picture of parts, no wider than `width`; `label` tells it to those who cannot see it."""
     return (
         f'<svg class="chart" role="img" aria-label="{escape(label)}" width="{width:g}" '
         f'height="{height:g}" style="max-width:{width:g}px">{"".join(parts)}</svg>'

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def force_list(elements: Any = None, to_tuple: bool = False) -> Any:
-    """A list, or a tuple, of what may be one thing, several or nothing.
+    """A list, or a tuple, of one thing, several or none.
 
     Example:
         >>> force_list(3), force_list((1, 2)), force_list()
@@ -21,7 +21,7 @@ def force_list(elements: Any = None, to_tuple: bool = False) -> Any:
 
 
 def force_tuple(elements: Any = None) -> Any:
-    """A tuple of what may be one thing, several or nothing."""
+    """A tuple of one thing, several or none."""
     return force_list(elements, to_tuple=True)
 
 
@@ -44,7 +44,7 @@ def flatten_dict(nested: Mapping[Any, Any], sep: str = "/", env_steps: int = 0) 
 
 
 def unflatten_dict(flat: Mapping[str, Any], sep: str = "/") -> dict[str, Any]:
-    """What `flatten_dict` made one dict of.
+    """The inverse of `flatten_dict`.
 
     Example:
         >>> unflatten_dict({"a/b": 1, "c": 2})

@@ -43,7 +43,7 @@ def try_import_jax(error: bool = False) -> tuple[Any, Any]:
 
 
 def convert_to_numpy(x: Nest, reduce_type: bool = True) -> Nest:
-    """Every tensor of a nest as a numpy array; what is no tensor or array stays.
+    """Every tensor of a nest as a numpy array; other leaves stay.
 
     With `reduce_type` float64 becomes float32 and int64 int32, as in RLlib.
 

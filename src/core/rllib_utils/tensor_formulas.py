@@ -22,7 +22,7 @@ def symlog(x: Tensor) -> Tensor:
 
 
 def inverse_symlog(y: Tensor) -> Tensor:
-    """What `symlog` made `y` of."""
+    """The inverse of `symlog`."""
     return y.sign() * y.abs().expm1()
 
 
@@ -63,7 +63,7 @@ def softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def copy_torch_tensors(x: Nest, device: str | torch.device | None = None) -> Nest:
-    """The nest with copies of its tensors, cut from their graphs; what is no tensor stays."""
+    """The nest with detached copies of its tensors; other leaves stay."""
 
     def copied(leaf: Any) -> Any:
         return leaf.detach().clone().to(device) if isinstance(leaf, Tensor) else leaf

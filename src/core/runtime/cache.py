@@ -10,7 +10,7 @@ _KEPT: Final = 8
 
 
 class LastFew(dict[Any, Any]):
-    """A dict that makes what it is asked for, and forgets what grows old; threads may share it.
+    """A dict that makes missing values from their keys and keeps only a few; threads may share it.
 
     Example:
         >>> squares = LastFew(lambda key: key**2)

@@ -57,7 +57,7 @@ class Sessions:
         return name in self._known
 
     def use(self, names: Iterable[Hashable]) -> list[Any]:
-        """Take note that these are used now; gives those to forget, to make room for them."""
+        """Mark sessions as used now; return those to forget to make room for them."""
         names = [*names]
         if names == self._last:  # they stand at the end
             return []

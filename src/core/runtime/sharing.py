@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Turn(RLock):  # type: ignore[misc]  # it may be subclassed, whatever typeshed says
-    """A reentrant lock; a copy of what it guards, pickled or not, has one of its own.
+    """A reentrant lock; a copy of its owner, pickled or not, gets a new one.
 
     Example:
         >>> import copy

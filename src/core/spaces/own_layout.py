@@ -125,7 +125,7 @@ def _write(space: AnySpace, budget: Budget) -> dict[str, Any]:
 
 
 def _is_implied(space: Any, kind: str, name: str, value: Any) -> bool:
-    """True if whoever reads the other fields knows this one."""
+    """True if this field follows from the others."""
     match name:
         case "start":
             return value == 0 if type(value) is int else not np.any(value)

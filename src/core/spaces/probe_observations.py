@@ -45,7 +45,7 @@ def _reachable(value: Nest) -> Nest:
 
 
 def recorded_courses(observations: Sequence[Any]) -> list[Course]:
-    """Episodes as somebody recorded them: a list of lists, or else one episode."""
+    """Recorded episodes: a list of lists, or else one episode."""
     if len(observations) and isinstance(observations[0], list):
         return [list(course) for course in observations]
     return [list(observations)]

@@ -295,7 +295,7 @@ _MAKE: Final[dict[str, Callable[[Fields], AnySpace]]] = {
 
 @contextmanager
 def _copied(fields: Fields) -> Iterator[None]:
-    """Charge again for what is built inside: gymnasium keeps a batched copy of it."""
+    """Charge again for inner spaces: gymnasium keeps a batched copy of them."""
     before = fields.budget.left
     yield
     fields.budget.spend(_COPY_COST * (before - fields.budget.left), fields.what)

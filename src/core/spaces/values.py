@@ -94,7 +94,7 @@ class _Random:
         return np.asarray(np.clip(value, low, high), dtype)
 
     def whole(self, first: Any, choices: Any, shape: tuple[int, ...]) -> Any:
-        """Whole numbers from `first` on, one of so many choices each."""
+        """Whole numbers from `first` on, each one of `choices`."""
         drawn = self.rng.integers(0, np.asarray(choices, np.uint64), shape, dtype=np.uint64)
         return np.asarray(drawn).astype(np.asarray(first).dtype) + first
 

@@ -106,7 +106,7 @@ def says_its_part(connector: Any) -> bool:
 
 
 def contribution_of(connector: Any) -> Contribution | None:
-    """What a connector adds to a step; None where that is known to it alone."""
+    """The contribution of a connector to a step; None where only the connector knows it."""
     if not says_its_part(connector):
         return None
     contribution: Contribution | None = connector.part()
@@ -114,7 +114,7 @@ def contribution_of(connector: Any) -> Contribution | None:
 
 
 def filter_part(name: str, filters: Nest) -> Part | None:
-    """A filter whose statistics rest: a `FrozenFilter`, or a nest of them and None.
+    """A filter with fixed statistics: a `FrozenFilter`, or a nest of them and None.
 
     None where no leaf is filtered.
     """

@@ -30,7 +30,7 @@ Choose = Callable[[Any], Nest]
 
 
 class Brain(Protocol):
-    """What computes between the columns and the action: network and distribution.
+    """Computes actions from columns: network and distribution.
 
     Attributes:
         timestep: How many steps were explored.
@@ -40,10 +40,10 @@ class Brain(Protocol):
 
     @property
     def action_space(self) -> Space[Any]:
-        """What the network gives, one action."""
+        """The space of one action of the network."""
 
     def quick(self, rows: int) -> Direct | None:
-        """What computes so many observations in numpy, if the network sees nothing else."""
+        """A numpy function for this many observations, if the network sees nothing else."""
 
     def run(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
         """Distribution inputs and next states, for arrays."""
@@ -55,13 +55,13 @@ class Brain(Protocol):
         """Actions as the policy explores, for arrays."""
 
     def drawn(self, inputs: Any, rng: np.random.Generator) -> Nest:
-        """Actions drawn by the probability that `logp` tells, for arrays; nothing is counted."""
+        """Actions drawn by the probability in `logp`, for arrays; nothing is counted."""
 
     def logp(self, inputs: Any, actions: Nest) -> Array | None:
         """The log-probability `(B,)` of given actions; None if there is but one action a row."""
 
     def exploring(self, rng: np.random.Generator, tensors: Any = None) -> Run | None:
-        """What runs in place of `run` while exploring; None where that is the same.
+        """The function that replaces `run` while exploring; None where that is the same.
 
         `tensors` is what `tensor_module` gave, to compute with that.
         """
@@ -125,12 +125,12 @@ class ActPlan:
 
     @property
     def remembers(self) -> bool:
-        """Whether an answer depends on more than the observation at hand."""
+        """True if an answer depends on more than the current observation."""
         return bool(self.columns) or bool(self.start)
 
     @property
     def needs_reward(self) -> bool:
-        """Whether the network sees rewards."""
+        """True if the network sees rewards."""
         return any(column.name == "rewards" for column in self.columns)
 
 
@@ -216,7 +216,7 @@ def _observed(
     first: Any,
     states: Sequence[Any],
 ) -> tuple[Nest, list[Any]]:
-    """Observations as the network sees them, and what the parts before it remember."""
+    """Observations as the network sees them, and the memory of the parts before it."""
     remaining = iter(states)
     after: list[Any] = []
     for part, numbers in zip(plan.obs, constants, strict=True):
@@ -250,7 +250,7 @@ def narrowed(leaf: Any) -> Any:
 
 
 def flattened(actions: Nest) -> Any:
-    """Nested actions as one vector a row; what is no nest stays as it is."""
+    """Nested actions as one vector a row; other actions stay as they are."""
     if nest.is_leaf(actions):
         return actions
     leaves = [leaf.reshape((leaf.shape[0], -1)) for leaf in nest.flatten(actions)]

@@ -38,7 +38,7 @@ class Column:
 
     @property
     def is_given(self) -> bool:
-        """Whether this step's value is known before the network runs."""
+        """True if this step's value is known before the network runs."""
         return self.name in GIVEN
 
     @property
@@ -114,7 +114,7 @@ def looked(look: Look, history: Nest) -> Nest:
 
 
 def memory_of(columns: Sequence[Column], observation: Nest) -> Mapping[str, list[Array]]:
-    """What one slot remembers at first: for each column its leaves `(kept, *value)`.
+    """The first memory of a slot: for each column its leaves `(kept, *value)`.
 
     `observation` is one as the network sees it, for its shape.
     """

@@ -28,7 +28,7 @@ def default_keys(count: int) -> list[Key]:
 
 
 class Slots:
-    """Rows of memory by environment and agent; a slot that nobody knows begins an episode.
+    """Rows of memory by environment and agent; an unknown slot begins an episode.
 
     Args:
         start: What a slot remembers at first, without the leading axis.
@@ -87,13 +87,13 @@ class Slots:
         return self._found
 
     def keep(self, rows: Rows, memory: Sequence[Any]) -> None:
-        """Take what rows are to remember; their next step is not the first of an episode."""
+        """Set the memory of rows; their next step is not the first of an episode."""
         for column, new in zip(self.memory, memory, strict=True):
             column[rows] = new
         self.first[rows] = False
 
     def end(self, rows: Rows, ended: Any) -> None:
-        """Let another episode begin in those of `rows` whose mask says that theirs ended."""
+        """Begin a new episode in those of `rows` whose mask says that theirs ended."""
         for memory, start in zip(self.memory, self.start, strict=True):
             memory[rows] = where_first(ended, start, memory[rows])
         self.first[rows] = self.first[rows] | ended
@@ -129,7 +129,7 @@ class Slots:
         self.reset(ended)
 
     def state_dict(self) -> dict[str, Any]:
-        """Every slot and what it remembers, as plain data and arrays."""
+        """Every slot and its memory, as plain data and arrays."""
         keys = list(self.sessions)
         rows = np.array([self._row_of[key] for key in keys], np.intp)
         return {
@@ -140,7 +140,7 @@ class Slots:
 
     @at()
     def load_state_dict(self, state: Any) -> None:
-        """Go on from what `state_dict` gave."""
+        """Restore the result of `state_dict`."""
         shapes = [np.shape(each)[1:] for each in state["memory"]]
         expected = [tuple(each.shape) for each in self.start]
         if shapes != expected:

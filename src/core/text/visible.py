@@ -49,7 +49,7 @@ def visible_lines(text: str) -> str:
 
 
 def visible_data(value: Any) -> Any:
-    r"""Plain data whose every text is visible, keys included.
+    r"""Plain data with every text made visible, keys included.
 
     Example:
         >>> visible_data({"a": ["\x07", 1]})

@@ -41,7 +41,7 @@ def resolve(name: str, slot: Slot, trust: Trust = NOTHING, call: str = "") -> An
 
 
 class Names:
-    """Looks up the names of one file, and remembers which nobody knows.
+    """Looks up the names of one file, and remembers the unknown ones.
 
     `missing` has the names that nobody knows, and the slots they stand in.
     """
@@ -60,7 +60,7 @@ class Names:
         return answer
 
     def check(self, call: str = "") -> None:
-        """Tell what nobody knows."""
+        """Raise an error for the unknown names, if any."""
         if self.missing:
             raise unknown(self.missing, call)
 
@@ -68,7 +68,7 @@ class Names:
 def unknown(
     missing: dict[str, Slot], call: str = "", *, what: str = "the checkpoint needs", **facts: Any
 ) -> UnknownClassError:
-    """The error that tells names nobody knows, and the call that would let them in.
+    """The error for unknown names, with the call that would let them in.
 
     `what` is how the message begins.
     """
@@ -101,7 +101,7 @@ def words(names: Iterable[str]) -> str:
 
 
 def together(*steps: Callable[[], Any]) -> list[Any]:
-    """Do several things; what any of them misses is told in one error."""
+    """Do several things, and raise one error for all the names that they miss."""
     results: list[Any] = []
     failed: list[UnknownClassError] = []
     for step in steps:

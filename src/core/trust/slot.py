@@ -12,7 +12,7 @@ from ..importing.torch_needed import torch_needed
 
 @dataclass(frozen=True)
 class Slot:
-    """A kind of place in a file, and what may stand there.
+    """A kind of place in a file, and the values allowed there.
 
     `table` gives what rlconnect itself has under a dotted name, None where it has nothing. `fits`
     says whether something may stand there at all, whoever gave it. `register` is the call that lets

@@ -66,7 +66,7 @@ class Trust:
         self._short[last] = [*others, thing]
 
     def find(self, name: str) -> Any:
-        """The object for a name in a file; None if nobody gave one."""
+        """The object for a name in a file; None if none was given."""
         if not self:
             return None
         path = name.replace(":", ".")

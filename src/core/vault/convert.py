@@ -216,7 +216,7 @@ def _write_records(checkpoint: Checkpoint, folder: Path, notes: _Notes) -> None:
 
 
 def _without_pickles(value: Any, notes: _Notes, place: str) -> Any:
-    """Plain data without what other readers would unpickle: the running episodes of old files."""
+    """Plain data without the pickles in it: the running episodes of old files."""
     if isinstance(value, dict):
         return {key: _without_pickles(v, notes, f"{place}/{key}"[:200]) for key, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -293,7 +293,7 @@ def _write_file(decoding: Decoding, file: Path, place: Path, notes: _Notes) -> i
 
 
 def _compare(source: Checkpoint, copy: Checkpoint) -> int:
-    """Refuse a copy one of whose arrays differs; the number of those compared."""
+    """Refuse a copy if one of its arrays differs; return how many were compared."""
     before, after = (dict(_arrays(document_of(each))) for each in (source, copy))
     lost = [name for name, array in before.items() if not _is_same(array, after.get(name))]
     if lost or not set(source.acting) <= set(copy.acting):

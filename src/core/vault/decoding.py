@@ -106,7 +106,7 @@ class Decoding:
         )
 
     def require(self, path: Path, role: str) -> Any:
-        """The decoded content of the one file without which there is nothing to describe."""
+        """The decoded content of a file that the description cannot do without."""
         try:
             return self.decode(path, role)
         except CheckpointError as error:
@@ -139,7 +139,7 @@ class Decoding:
         return self._decoded[path]
 
     def _document(self, path: Path, role: str) -> Any:
-        """The data of a folder in our own format that stands in place of a pickle."""
+        """The data of a folder in our own format that replaces a pickle."""
         from .own.own_format import read_folder
         from .own.stand_ins import live_stand_ins
 

@@ -78,7 +78,7 @@ class Node:
         return next((part.metadata[key] for part in self.walk() if part.metadata.get(key)), None)
 
     def said(self, key: str) -> str:
-        """The text the first JSON file of the tree gives under a key; empty where none does."""
+        """The text under a key in the first JSON file of the tree that has it; else empty."""
         texts = (part.metadata.get(key) for part in self.walk())
         return next((text for text in texts if isinstance(text, str)), "")
 
@@ -88,7 +88,7 @@ class Node:
 
 
 def locate(path: Path, limits: Limits) -> Node:
-    """What lies at `path`, as a tree of nodes.
+    """The checkpoint at `path` as a tree of nodes.
 
     Raises:
         CheckpointNotFoundError: Nothing lies there.
@@ -157,7 +157,7 @@ class _Survey:
         self.left = limits.max_entries
 
     def folder(self, path: Path, depth: int = 0, strange: int = 0) -> Node | None:
-        """The node of one folder, or None where nothing of a checkpoint lies in it.
+        """The node of one folder; None if it holds no part of a checkpoint.
 
         `strange` counts the folders just above that held nothing known.
         """

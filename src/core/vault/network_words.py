@@ -89,7 +89,7 @@ def _value_net(record: PolicyRecord | ModuleRecord) -> Iterator[str]:
 
 
 def _dense(config: Mapping[str, Any], hiddens: str, activation: str) -> str:
-    """Sizes and activation as in 'dense 256-256 relu'; nothing where there are no such layers."""
+    """Sizes and activation as in 'dense 256-256 relu'; empty without dense layers."""
     sizes = config.get(hiddens)
     if not isinstance(sizes, Sequence) or isinstance(sizes, str) or not sizes:
         return ""

@@ -130,7 +130,7 @@ def environment_of(checkpoint: Checkpoint) -> str:
 
 
 def _is_installed(name: str) -> bool:
-    """True if gymnasium holds an environment of a name, and what it needs is there."""
+    """True if gymnasium has an environment of this name, and its packages are installed."""
     spec = gym.registry.get(name)
     where: str | Callable[..., Any] | None = spec.entry_point if spec is not None else None
     if not isinstance(where, str) or spec is None or spec.id.isspace():
@@ -141,7 +141,7 @@ def _is_installed(name: str) -> bool:
 
 
 def free_name(path: str, word: str) -> str:
-    """A name in this folder that nothing has yet, for what becomes of a checkpoint.
+    """An unused name in this folder, for the result of a command.
 
     `word` is what it becomes, such as "adapted"; an ending is kept.
     """

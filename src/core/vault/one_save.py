@@ -51,7 +51,7 @@ def read_as_one(
     read: Callable[[Path | None], _Result],
     check: Callable[[Path], None] | None = check_save,
 ) -> _Result:
-    """Call `read` again until nobody replaced the folder while it ran, and give its result.
+    """Call `read` until the folder was not replaced while it ran, and return its result.
 
     `read` is given the place of the older folder where a writer died between two renames and
     nothing lies at the path, else None. Calls of this function inside, for parts of the folder,

@@ -33,7 +33,7 @@ _Read = TypeVar("_Read")
 
 
 def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = None) -> Checkpoint:
-    """What lies at `path`, as frozen records; not a byte of it runs.
+    """Read the checkpoint at `path` as frozen records; not a byte of it runs.
 
     Args:
         path: A folder RLlib or rlconnect wrote (algorithm, policy, policies, module, pipeline,

@@ -44,7 +44,7 @@ class Proposed:
 
     @property
     def is_proven(self) -> bool:
-        """True if the network gives all that was recorded."""
+        """True if the network reproduces all recorded outputs."""
         decision = self.decision
         return decision is not None and len(decision.decided) == len(decision.errors)
 
@@ -55,7 +55,7 @@ class Proposed:
 
 
 def needs_network(record: Record) -> bool:
-    """True if a record's network is its author's own class, and nobody described it."""
+    """True if a record's network is its author's own class, and has no description."""
     return bool(record.weights) and bool(own_class(record)) and NETWORK not in record.model_config
 
 
@@ -121,7 +121,7 @@ def records_near(checkpoint: Checkpoint) -> list[Records]:
 
 
 def layers_in_order_of_the_file(record: Record) -> str:
-    """A file to start from where no order of layers fits: what there is, to be put in order."""
+    """A file of all layers, for the user to put in order, where no order fits."""
     units, rest = units_of({name: record.weights.describe(name)[0] for name in record.weights})
     lines = [
         "# Names and shapes of the weights fit no chain of layers that is known. These are the",

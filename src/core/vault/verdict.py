@@ -20,7 +20,7 @@ Level = Literal[
 
 @dataclass(frozen=True)
 class Verdict:
-    """What can be done with a checkpoint by itself.
+    """What a checkpoint can be used for by itself.
 
     Args:
         level: One of "complete" (spaces, config, weights: nothing is missing), "needs code" (it

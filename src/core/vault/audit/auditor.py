@@ -38,7 +38,7 @@ _MOST_CALLS: Final = 2000
 
 
 class Auditor:
-    """Goes through files and what lies inside them.
+    """Goes through files and the data inside them.
 
     Each file is a load by itself, which lets go of what it made: one that spends all its budget
     hides nothing of the next.
@@ -67,7 +67,7 @@ class Auditor:
             self.miss(place, error)
 
     def miss(self, place: str, error: CheckpointError) -> None:
-        """Note what could not be read to its end."""
+        """Note a part that could not be read to its end."""
         problem = Problem(place, f"is not read to its end: {error.summary}", error.hint, "damaged")
         if problem not in self.unread and len(self.unread) < _MOST_CALLS:
             self.unread.append(problem)

@@ -110,7 +110,7 @@ def _judged(built: Opaque) -> tuple[str, Kind, str]:
 
 
 def _is_of_family(built: Opaque) -> bool:
-    """True if an import is of a library that RLlib stands on, by its plain name."""
+    """True if an import names a library that RLlib depends on."""
     name = built.args[0] if len(built.args) == 1 else None
     parts = name.split(".") if isinstance(name, str) else [""]
     return parts[0] in FAMILIES and all(part.isidentifier() for part in parts)

@@ -40,7 +40,7 @@ class Audit:
 
     @property
     def unsafe(self) -> tuple[CallRecord, ...]:
-        """The calls that run programs or reach what does."""
+        """The calls that run programs or reach functions that do."""
         return self.of_kind("runner")
 
     def of_kind(self, kind: str) -> tuple[CallRecord, ...]:
@@ -78,7 +78,7 @@ def audit(path: str | os.PathLike[str], *, limits: Limits | None = None) -> Audi
 
 
 def with_audit(checkpoint: Checkpoint) -> Checkpoint:
-    """A checkpoint that also tells of files which nobody needed to decode; a URL's as it is."""
+    """A checkpoint whose audit covers the files that were not decoded, too; a URL's as it is."""
     if is_url(checkpoint.path):
         return checkpoint
     try:

@@ -173,7 +173,7 @@ def empty_array(machine: PickleMachine, args: tuple[Any, ...]) -> Any:
 
 
 def _set_array(machine: PickleMachine, array: np.ndarray[Any, Any], state: Any) -> None:
-    """What `ndarray.__setstate__` does, on checked arguments."""
+    """`ndarray.__setstate__` on checked arguments."""
     if not isinstance(state, tuple):
         raise NotBuiltError("an unknown array state")
     shape, dtype, fortran, data = state[-4:]

@@ -228,7 +228,7 @@ class PickleMachine:
             self._sparse_memo[index] = top
 
     def recall(self, index: int) -> None:
-        """Push what lies under a memo index."""
+        """Push the value at a memo index."""
         if 0 <= index < len(self.memo):
             self.stack.append(self.memo[index])
         else:

@@ -146,7 +146,7 @@ def _constant(value: Any) -> Handler:
 
 
 def _packed(layout: struct.Struct, cost: int) -> Handler:
-    """A number of fixed size; `cost` is what its object takes."""
+    """A number of fixed size; `cost` is the size of its object."""
     unpack, size = layout.unpack_from, layout.size
 
     def handler(m: PickleMachine) -> None:

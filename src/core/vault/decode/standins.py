@@ -91,7 +91,7 @@ class Opaque:
 
     @property
     def is_by_value(self) -> bool:
-        """True if this is a function or class whose code itself lies in the file."""
+        """True if this is a function or class whose code is in the file."""
         return isinstance(self.ref, GlobalRef) and (
             self.ref.name in BY_VALUE_FUNCTIONS or self.ref.name in BY_VALUE_CLASSES
         )

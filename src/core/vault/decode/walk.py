@@ -60,7 +60,7 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 def _leaf_size(value: Any) -> int:
-    """How much writing out a scalar or a short row of them takes; 0 for what has parts to visit."""
+    """How much writing out a scalar or a short row takes; 0 for a value with parts to visit."""
     kind = type(value)
     if kind in _TEXTS:
         return 1 + len(value) // TEXT_STEP

@@ -23,7 +23,7 @@ _Member: TypeAlias = tuple[str, IO[bytes]]
 
 @contextmanager
 def unpacked(path: str | os.PathLike[str], limits: Limits) -> Iterator[Path]:
-    """A folder with what an archive holds, for as long as the block lasts."""
+    """A folder with an archive's files, which is removed after the block."""
     name = Path(path).name
     with tempfile.TemporaryDirectory(prefix="rlconnect-") as room:
         folder = Path(room, name.partition(".")[0] or "checkpoint")

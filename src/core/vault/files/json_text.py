@@ -105,7 +105,7 @@ def _short_size(tree: Json, room: int) -> int | None:
 
 
 def parse_json(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Json:
-    """Read JSON from bytes nobody trusts."""
+    """Read JSON from untrusted bytes."""
     if len(data) > limits.max_json_bytes:
         raise LimitExceededError(
             f"{name} is too long for a JSON file",

@@ -17,7 +17,7 @@ _ARCHIVES: Final = (".zip", ".tgz", ".tar.gz", ".tar", ".tar.bz2", ".tar.xz")
 
 
 def is_elsewhere(path: str | os.PathLike[str]) -> bool:
-    """True if what `path` names lies on the local disk only while it is read.
+    """True if the files of `path` are on the local disk only while they are read.
 
     Example:
         >>> is_elsewhere("s3://bucket/run/checkpoint_000010"), is_elsewhere("C:/x")

@@ -71,7 +71,7 @@ def cached_file(link: Path) -> Path | None:
 
 
 def base_name(text: Any) -> str:
-    r"""The last part of a path as any system writes it; empty for what is no plain name.
+    r"""The last part of a path as any system writes it; empty if that is no plain name.
 
     Example:
         >>> base_name("C:\\runs\\7\\state.pkl"), base_name("/tmp/../x"), base_name("..")
@@ -98,7 +98,7 @@ def entries(folder: Path, limits: Limits) -> list[os.DirEntry[str]]:
 
 
 def part_of(folder: str | os.PathLike[str], name: str) -> Path:
-    """The path of a part of a checkpoint; what lies there, if anything, is the folder's own.
+    """The path of a part of a checkpoint, which must be the folder's own if it exists.
 
     Its name is "a/b" for one inside another; a link, or what lies behind one, is refused.
     """
@@ -147,7 +147,7 @@ def read_bytes(
 
 
 def opened(path: Path, follow: bool) -> int:
-    """A descriptor of what lies at a path, which may be a link of any kind if `follow`."""
+    """A descriptor of the file at a path, which may be a link of any kind if `follow`."""
     is_link = not (follow or NO_FOLLOW) and path.is_symlink()
     try:
         if not is_link:
@@ -188,7 +188,7 @@ def _plain(path: Path, follow: bool) -> BinaryIO:
 def checked_size(
     descriptor: int, name: str, most: int, facts: os.stat_result | None = None
 ) -> tuple[int, int]:
-    """The size of an open file, held against a bound before it is read; what is there of it."""
+    """The size of an open file, checked against a bound first, and its bytes on the disk."""
     facts = facts or os.fstat(descriptor)
     size = facts.st_size
     if size > most:

@@ -133,7 +133,7 @@ def make_parents(target: Path) -> None:
 
 
 def _check_left(target: Path) -> None:
-    """Refuse a folder that this process stands in: it would go on in one that is gone."""
+    """Refuse the process's working directory: it would go on in a folder that is gone."""
     try:
         here = Path.cwd()
         replaced = target.stat()  # Looked at once: another writer may move it aside meanwhile.

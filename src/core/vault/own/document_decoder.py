@@ -34,7 +34,7 @@ _WIDEST: Final = 1 << 16
 
 
 class Reference(NamedTuple):
-    """An array that lies in the array file: its name there, its true dtype and shape."""
+    """An array in the array file: its name there, its true dtype and shape."""
 
     name: str
     dtype: np.dtype[Any]

@@ -108,7 +108,7 @@ class FileBytes:
 
 
 def let_go(path: Path) -> bool:
-    """Close what this process has open of a file, or of the files in a folder; whether it had any.
+    """Close the open readers of a file or a folder's files; True if there were any.
 
     Whoever reads them has their bytes in memory from then on.
     """

@@ -19,7 +19,7 @@ _FLUSHABLE: Final = os.O_RDWR if os.name == "nt" else os.O_RDONLY
 
 
 def flush_file(file: Path) -> None:
-    """Wait until what is in a file is on the disk."""
+    """Wait until a file's content is on the disk."""
     _flush(file, _FLUSHABLE)
 
 

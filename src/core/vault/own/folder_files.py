@@ -80,7 +80,7 @@ def save_at(folder: Path, manifest: str) -> tuple[int, ...]:
 
 
 def is_replaced(folder: Path, manifest: str, save: tuple[int, ...]) -> bool:
-    """True if another save lies at a folder's place by now, or none."""
+    """True if the folder was replaced by another save, or removed."""
     try:
         return save_at(folder, manifest) != save
     except CheckpointError:

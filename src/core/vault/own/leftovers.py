@@ -78,7 +78,7 @@ def _changed_at(path: Path) -> int:
 
 
 def sibling(target: Path, kind: str) -> Path:
-    """A new hidden place beside a target: `tmp` to build in, `old` for what moves aside."""
+    """A new hidden path beside a target: `tmp` to build in, `old` for the replaced one."""
     return target.with_name(f".{target.name}.{kind}-{secrets.token_hex(6)}")
 
 
@@ -117,7 +117,7 @@ class _TakenError(Exception):
 
 
 def _lock(path: Path) -> int | None:
-    """A descriptor that holds the lock of `path`; None where nobody can know."""
+    """A descriptor that holds the lock of `path`; None where it cannot be locked."""
     try:
         import fcntl  # Not on Windows.
 
@@ -135,7 +135,7 @@ def _lock(path: Path) -> int | None:
 
 
 def held(path: Path) -> int | None:
-    """A lock on a folder that is to move aside, so that nobody sweeps it away while it is read."""
+    """A lock on a folder that moves aside, so that no sweep removes it while it is read."""
     try:
         return _lock(path)
     except _TakenError:
@@ -143,7 +143,7 @@ def held(path: Path) -> int | None:
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove what no living process holds; unknown owners get a day."""
+    """Remove leftovers that no living process holds; unknown owners get a day."""
     with contextlib.suppress(_TakenError, OSError):
         lock = _lock(path)
         if lock is None:
@@ -157,7 +157,7 @@ def _remove_abandoned(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a tree, following no link; what refuses waits for the next sweep."""
+    """Remove a file or a tree, following no link; failures wait for the next sweep."""
     with contextlib.suppress(OSError):
         if stat.S_ISDIR(path.lstat().st_mode):
             shutil.rmtree(path, ignore_errors=True)

@@ -174,7 +174,7 @@ def read_file(
 
 
 def read_document(file: Path) -> Any:
-    """The plain data in a JSON file that lies beside checkpoints of ours, arrays inline."""
+    """The plain data in a JSON file of ours, arrays inline."""
     with one_load(DEFAULT_LIMITS):
         text = read_bytes(file, DEFAULT_LIMITS, most=DEFAULT_LIMITS.max_json_bytes)
         return decode(parse_json(text, file.name), file.name, find=_refused)

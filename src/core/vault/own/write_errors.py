@@ -31,7 +31,7 @@ _MOST_NAMED: Final = 3
 
 @contextlib.contextmanager
 def refusals(target: Path) -> Iterator[None]:
-    """Turn what the disk says into one error of ours; what was at `target` is untouched."""
+    """Turn errors of the disk into one of ours; an older save at `target` is untouched."""
     try:
         yield
     except CheckpointError:  # some are errors of files, too

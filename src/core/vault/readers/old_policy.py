@@ -200,7 +200,7 @@ def policy_record(
 def flat_policies(
     state: Mapping[str, Any], decoding: Decoding, where: str, **known: Any
 ) -> dict[str, PolicyRecord]:
-    """The one policy of ES or ARS, if that is what a trainer's state holds.
+    """The one policy of ES or ARS, if a trainer's state holds one.
 
     They save a vector of weights and a filter: no spaces, no config, not even which of the two it
     was. They act alike.

@@ -276,7 +276,7 @@ def _space(saved: dict[str, Any], key: str, decoding: Decoding, place: str) -> A
 
 
 def _table(saved: dict[str, Any]) -> WeightTable:
-    """Weights whose numbers stay on the disk until they are asked for."""
+    """Weights that are read from the disk when they are used."""
     weights = _mapping(saved.get("weights"))
     stored = {name: part for name, part in weights.items() if isinstance(part, StoredArray)}
     ready = {name: part for name, part in weights.items() if isinstance(part, np.ndarray)}

@@ -11,7 +11,7 @@ from ...errors import UnknownNameError
 
 
 class WeightTable(Mapping[str, "np.ndarray[Any, Any]"]):
-    """Arrays by name; arrays may lie in a file until they are asked for.
+    """Arrays by name; they may stay in a file until they are used.
 
     Of arrays that are not loaded yet `shapes` has shape and dtype, and `load` loads one. `named` is
     False where the file holds a bare list (TensorFlow eager) and the names are just positions.
