@@ -42,38 +42,38 @@ def runs(
     """List the runs of `train` and the trials of Tune: their curves and their best checkpoint."""
     from ..offline.runs import open_runs
 
-    found = open_runs(folder, metric=metric, mode=mode)
+    opened = open_runs(folder, metric=metric, mode=mode)
     if report is not None:
         from ..core.vault.own.atomic import replaced_file
         from .runs_page import runs_page
 
         with replaced_file(report) as staged:
-            staged.write_text(runs_page(found), encoding="utf-8")
+            staged.write_text(runs_page(opened), encoding="utf-8")
     if as_json:
-        print_json(_plain(found))
+        print_json(_plain(opened))
         return
     from rich.text import Text
 
     from ..core.text.shell import command
     from ..core.text.visible import visible
 
-    show(_table(found))
-    for trial in found.trials:
+    show(_table(opened))
+    for trial in opened.trials:
         for each in trial.damaged:
-            told = f"! {each['file']}, line {each['line']}: {each['why']}"
-            show_lines(Text(visible(told), "warn"))
+            damage = f"! {each['file']}, line {each['line']}: {each['why']}"
+            show_lines(Text(visible(damage), "warn"))
     if report is not None:
         show_lines(f"report  {report}")
-    best = found.best_checkpoint
+    best = opened.best_checkpoint
     if best is not None:
-        value = "" if best.value is None else f"  {found.metric} {best.value:.5g}"
+        value = "" if best.value is None else f"  {opened.metric} {best.value:.5g}"
         show_lines(
             Text(f"best checkpoint  {visible(str(best.path))}{value}"),
             Text(f"  {command('inspect', best.path)}", "command"),
         )
 
 
-def _table(found: Runs) -> Table:
+def _table(runs: Runs) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -81,24 +81,23 @@ def _table(found: Runs) -> Table:
     from .theme import console
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="label")
-    varied = found.varied()[: _SETTINGS if console().width >= _WIDE else 1]
+    varied = runs.varied()[: _SETTINGS if console().width >= _WIDE else 1]
     table.add_column("trial", overflow="fold")
     table.add_column("ended", no_wrap=True)
-    for name in ("iterations", *varied, found.metric.rpartition("/")[2] or "metric", "best"):
-        table.add_column(
-            Text(visible(name), overflow="fold"), justify="right", min_width=min(len(name), 10)
-        )
+    for name in ("iterations", *varied, runs.metric.rpartition("/")[2] or "metric", "best"):
+        head = visible(name.lstrip("_"))
+        table.add_column(Text(head, overflow="fold"), justify="right", min_width=min(len(head), 10))
     table.add_column("", overflow="crop")
-    for trial in found.trials:
-        curve = trial.curve(found.metric)
+    for trial in runs.trials:
+        curve = trial.curve(runs.metric)
         style = {"TERMINATED": "good", "ERROR": "bad"}.get(trial.status, "warn")
         table.add_row(
-            Text(visible(trial.name), "title" if trial is found.best else ""),
+            Text(visible(trial.name), "title" if trial is runs.best else ""),
             Text(visible(trial.status.lower()), style),
             f"{len(trial.results)}",
-            *(visible(_short(found.setting(trial, name))) for name in varied),
+            *(visible(_short(runs.setting(trial, name))) for name in varied),
             _number(curve.last),
-            _number(curve.best(found.mode)),
+            _number(curve.best(runs.mode)),
             Text(_drawn(curve.values), "name"),
         )
     return table
@@ -109,7 +108,7 @@ def _drawn(values: tuple[float, ...]) -> str:
     if not values:
         return ""
     count = min(len(values), _CURVE)
-    edges = [round(place * len(values) / count) for place in range(count + 1)]
+    edges = [round(edge * len(values) / count) for edge in range(count + 1)]
     means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
     low, high = min(means), max(means)
     span = (high - low) or 1.0
@@ -124,22 +123,22 @@ def _short(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str("" if value is None else value)[:24]
 
 
-def _plain(found: Runs) -> dict[str, Any]:
-    best = found.best_checkpoint
+def _plain(runs: Runs) -> dict[str, Any]:
+    best = runs.best_checkpoint
     return {
-        "path": str(found.path),
-        "metric": found.metric,
-        "mode": found.mode,
-        "best_trial": None if found.best is None else found.best.name,
+        "path": str(runs.path),
+        "metric": runs.metric,
+        "mode": runs.mode,
+        "best_trial": None if runs.best is None else runs.best.name,
         "best_checkpoint": None
         if best is None
         else {"path": str(best.path), "iteration": best.iteration, "value": best.value},
-        "trials": [_of_trial(found, trial) for trial in found.trials],
+        "trials": [_of_trial(runs, trial) for trial in runs.trials],
     }
 
 
-def _of_trial(found: Runs, trial: Trial) -> dict[str, Any]:
-    curve = trial.curve(found.metric)
+def _of_trial(runs: Runs, trial: Trial) -> dict[str, Any]:
+    curve = trial.curve(runs.metric)
     return {
         "name": trial.name,
         "path": str(trial.path),
@@ -150,7 +149,7 @@ def _of_trial(found: Runs, trial: Trial) -> dict[str, Any]:
         "curve": {"iterations": curve.iterations, "values": curve.values},
         "checkpoints": [
             {"path": str(each.path), "iteration": each.iteration, "value": each.value}
-            for each in trial.checkpoints(found.metric)
+            for each in trial.checkpoints(runs.metric)
         ],
         "damaged": trial.damaged,
     }

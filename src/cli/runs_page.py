@@ -25,63 +25,64 @@ _BESIDE: Final = (
 _SETTINGS: Final = 4
 
 
-def runs_page(found: Runs) -> str:
+def runs_page(runs: Runs) -> str:
     """The whole page."""
-    best, kept = found.best, found.best_checkpoint
-    count = len(found.trials)
-    body = [f"<h1>{escape(str(found.path))}</h1>"]
+    best, kept = runs.best, runs.best_checkpoint
+    count = len(runs.trials)
+    body = [f"<h1>{escape(str(runs.path))}</h1>"]
     if best is not None:
-        value = best.curve(found.metric).best(found.mode)
-        name = found.metric.rpartition("/")[2]
+        value = best.curve(runs.metric).best(runs.mode)
+        name = runs.metric.rpartition("/")[2]
         body.append(pill(f"best: {best.name}, {name} {value:.5g}", is_good=True))
-    kinds = _kinds(found)
+    kinds = _kinds(runs)
     body += [
         f"<p class=soft>{count} run{'s' * (count != 1)}</p>",
-        f"<div class=card>{_table(found, kinds)}</div>",
+        f"<div class=card>{_table(runs, kinds)}</div>",
     ]
-    metrics = [(found.metric, found.metric), *_BESIDE] if found.metric else list(_BESIDE)
+    metrics = [(runs.metric, runs.metric), *_BESIDE] if runs.metric else list(_BESIDE)
     for metric, title in metrics:
-        body += _chart(found, metric, title, kinds)
+        body += _chart(runs, metric, title, kinds)
     if kept is not None:
         inspected = Markup(f"<code>{escape(command('inspect', kept.path))}</code>")
         body += ["<h2>The best checkpoint</h2>", facts([(kept.path, inspected)])]
-    return document(f"Runs in {found.path}", body)
+    return document(f"Runs in {runs.path}", body)
 
 
-def _kinds(found: Runs) -> list[str]:
+def _kinds(runs: Runs) -> list[str]:
     """A colour for each run, the first for the best; of many the rest are alike."""
     others = iter(KINDS[1:])
-    best = found.best or (found.trials[0] if found.trials else None)
-    return [KINDS[0] if trial is best else next(others, "other") for trial in found.trials]
+    best = runs.best or (runs.trials[0] if runs.trials else None)
+    return [KINDS[0] if trial is best else next(others, "other") for trial in runs.trials]
 
 
-def _chart(found: Runs, metric: str, title: str, kinds: list[str]) -> list[str]:
+def _chart(runs: Runs, metric: str, title: str, kinds: list[str]) -> list[str]:
     lines = []
-    for trial in found.trials:
+    for trial in runs.trials:
         curve = trial.curve(metric)
         lines.append((trial.name, [float(each) for each in curve.iterations], curve.values))
     if not any(values for _, _, values in lines):
         return []
-    chosen = "" if found.best is None else found.best.name
+    chosen = "" if runs.best is None else runs.best.name
     drawn = curves(lines, chosen, title, "iterations", kinds)
     return [f"<h2>{escape(title)}</h2>", f"<div class=card>{drawn}</div>"]
 
 
-def _table(found: Runs, kinds: list[str]) -> str:
+def _table(runs: Runs, kinds: list[str]) -> str:
     """What is told of each run; the line before its name is that of its curves."""
-    varied = found.varied()[:_SETTINGS]
-    heads = ["run", "ended", "iterations", *varied, found.metric.rpartition("/")[2], "best"]
+    varied = runs.varied()[:_SETTINGS]
+    shown = [name.lstrip("_") for name in varied]
+    heads = ["run", "ended", "iterations", *shown, runs.metric.rpartition("/")[2], "best"]
     rows = []
-    for trial, kind in zip(found.trials, kinds, strict=True):
-        name, *rest = _row(found, trial, varied)
+    for trial, kind in zip(runs.trials, kinds, strict=True):
+        name, *rest = _row(runs, trial, varied)
         line = f'<svg width="20" height="8" class="{kind}"><path class="curve" d="M0 4H20"/></svg>'
         rows.append([Markup(f"{line} {escape(name)}"), *rest])
     return table(heads, rows)
 
 
-def _row(found: Runs, trial: Trial, varied: list[str]) -> list[str]:
-    curve = trial.curve(found.metric)
-    held = (found.setting(trial, each) for each in varied)
-    settings = ["" if each is None else str(each) for each in held]
-    ends = ["" if each is None else f"{each:.5g}" for each in (curve.last, curve.best(found.mode))]
+def _row(runs: Runs, trial: Trial, varied: list[str]) -> list[str]:
+    curve = trial.curve(runs.metric)
+    values = (runs.setting(trial, each) for each in varied)
+    settings = ["" if each is None else str(each) for each in values]
+    ends = ["" if each is None else f"{each:.5g}" for each in (curve.last, curve.best(runs.mode))]
     return [trial.name, trial.status.lower(), f"{len(trial.results)}", *settings, *ends]

@@ -250,22 +250,22 @@ def _go(run: TrainingRun, recipe: Recipe, again: list[str], *, as_json: bool) ->
 @contextmanager
 def _ending(run: TrainingRun) -> Iterator[list[int]]:
     """Let Ctrl-C, and a polite kill, end the run after its iteration; a second one ends it now."""
-    seen: list[int] = []
+    signals: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield seen
+        yield signals
         return
 
     def end(number: int, frame: Any) -> None:
-        if seen:
+        if signals:
             raise KeyboardInterrupt
-        seen.append(number)
+        signals.append(number)
         run.end_soon()
         print("ending after this iteration; again to end now", file=sys.stderr)
 
     kinds = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(kind, end) for kind in kinds]
     try:
-        yield seen
+        yield signals
     finally:
         for kind, handler in zip(kinds, before, strict=True):
             signal.signal(kind, handler)

@@ -85,8 +85,8 @@ class Recipe:
     @property
     def run(self) -> Mapping[str, Any]:
         """How it is run: when it ends, what is kept."""
-        told: Mapping[str, Any] = self.data.get("run", {})
-        return told
+        run_table: Mapping[str, Any] = self.data.get("run", {})
+        return run_table
 
     @property
     def config_class(self) -> type[AlgorithmConfig]:
@@ -106,9 +106,9 @@ class Recipe:
 
     def put(self, table: str, **settings: Any) -> None:
         """Set what options say; None says nothing."""
-        told = {name: value for name, value in settings.items() if value is not None}
-        self.data[table] = {**self.data.get(table, {}), **told}
-        self._told += told
+        said = {name: value for name, value in settings.items() if value is not None}
+        self.data[table] = {**self.data.get(table, {}), **said}
+        self._told += said
 
     def take_env(self, environment: Environment) -> None:
         """Take the environment that options name; one's own is known by that name from now on."""

@@ -63,8 +63,8 @@ class TrainingTable:
         """Show a result."""
         self._share = max((self._reached(result, path) for path in self._stop), default=0.0)
         if self._live is None:
-            told = _evaluated(result)
-            evaluated = f"  evaluated {told}" if told else ""
+            evaluation = _evaluated(result)
+            evaluated = f"  evaluated {evaluation}" if evaluation else ""
             self._console.print(Text(progress_text(result) + evaluated), soft_wrap=True)
             return
         cells = [_cell(result, path, form) for _, path, form in _COLUMNS]
@@ -83,16 +83,16 @@ class TrainingTable:
     def _drawn(self) -> RenderableType:
         names = [*(name for name, *_ in _COLUMNS), "evaluated", "steps/s"]
         shown = [
-            place
-            for place, name in enumerate(names)
+            column
+            for column, name in enumerate(names)
             if (self._console.width >= _WIDE or name not in _LEFT_OUT)
-            and (name != "evaluated" or any(row[place] for row in self._rows))
+            and (name != "evaluated" or any(row[column] for row in self._rows))
         ]
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="label")
-        for place in shown:
-            table.add_column(names[place], justify="right")
+        for column in shown:
+            table.add_column(names[column], justify="right")
         for row in self._rows:
-            table.add_row(*(row[place] for place in shown))
+            table.add_row(*(row[column] for column in shown))
         bar = ProgressBar(total=1.0, completed=self._share, width=min(60, self._console.width - 8))
         line = Table.grid(padding=(0, 1, 0, 0))
         line.add_row(bar, f"{100 * self._share:.0f} %") if self._stop else None

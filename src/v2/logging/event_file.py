@@ -39,11 +39,11 @@ class EventFile:
     """
 
     def __init__(self, folder: str | os.PathLike[str], suffix: str = "") -> None:
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
+        folder_path = Path(folder)
+        folder_path.mkdir(parents=True, exist_ok=True)
         now = time()
         name = f"events.out.tfevents.{int(now):010d}.{socket.gethostname()}.{os.getpid()}{suffix}"
-        self.path = place / name
+        self.path = folder_path / name
         self._file = self.path.open("ab")
         self._write(_double(1, now) + _text(3, "brain.Event:2"))
 

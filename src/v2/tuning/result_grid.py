@@ -65,8 +65,8 @@ class Result:
         """
         checked_mode(mode, "mode")
         scored = [
-            (value if mode == "max" else -value, place)
-            for place, (_, metrics) in enumerate(self.best_checkpoints)
+            (value if mode == "max" else -value, number)
+            for number, (_, metrics) in enumerate(self.best_checkpoints)
             if (value := metric_of(metrics, metric)) is not None
         ]
         return self.best_checkpoints[max(scored)[1]][0] if scored else None
@@ -175,13 +175,13 @@ class ResultGrid(Sequence[Result]):
             self.trials.index(self.get_best_trial(metric, mode, scope, filter_nan_and_inf))
         ]
 
-    def get_best_config(self, *given: Any, **named: Any) -> dict[str, Any]:
+    def get_best_config(self, *arguments: Any, **named: Any) -> dict[str, Any]:
         """Give the settings of the best trial; see `get_best_trial`."""
-        return self.get_best_trial(*given, **named).config
+        return self.get_best_trial(*arguments, **named).config
 
-    def get_best_logdir(self, *given: Any, **named: Any) -> str:
+    def get_best_logdir(self, *arguments: Any, **named: Any) -> str:
         """Give the folder of the best trial; see `get_best_trial`."""
-        return self.get_best_trial(*given, **named).path
+        return self.get_best_trial(*arguments, **named).path
 
     def get_best_checkpoint(
         self, trial: Trial, metric: str | None = None, mode: str | None = None
@@ -226,8 +226,8 @@ class ResultGrid(Sequence[Result]):
             if filter_metric is not None:
                 table = result.metrics_dataframe
                 column = table[filter_metric]
-                place = column.idxmin() if filter_mode == "min" else column.idxmax()
-                row = dict(table.loc[place])
+                number = column.idxmin() if filter_mode == "min" else column.idxmax()
+                row = dict(table.loc[number])
             settings = {f"config/{name}": value for name, value in flat(trial.config).items()}
             rows.append({**row, **settings, "logdir": trial.path})
         return pandas.DataFrame(rows)

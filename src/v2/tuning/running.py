@@ -234,13 +234,13 @@ class TrialsRun:
             check_settings(config)
         return config
 
-    def _call(self, hook: str, **given: Any) -> None:
+    def _call(self, hook: str, **info: Any) -> None:
         if hook not in ("setup",):
-            given["trials"] = self.trials
-        if "trial" in given:
-            given["iteration"] = given["trial"].result_count
+            info["trials"] = self.trials
+        if "trial" in info:
+            info["iteration"] = info["trial"].result_count
         for each in self._run_config.callbacks or ():
-            getattr(each, hook)(**given)
+            getattr(each, hook)(**info)
 
     def _tell(self, line: str) -> None:
         if self._run_config.verbose != 0:

@@ -112,11 +112,11 @@ class SavedTrials:
 
         data = decode(read_json(file, DEFAULT_LIMITS), RUN_OF_TRIALS, find=refuse)
         with at(RUN_OF_TRIALS):
-            found = cls(**{each.name: data[each.name] for each in fields(cls)})
-            for name, value in vars(found).items():
+            saved = cls(**{each.name: data[each.name] for each in fields(cls)})
+            for name, value in vars(saved).items():
                 if not isinstance(value, _KINDS[name]):
                     raise TypeError(f"{name} is a {type(value).__name__}")
-        return found
+        return saved
 
     def check_trainable(self, name: str, folder: Path) -> None:
         """Hold what is to be run to what was.
@@ -138,17 +138,17 @@ class SavedTrials:
             folder.mkdir(parents=True, exist_ok=True)
             _write(folder / RUN_OF_TRIALS, format_json(encode(vars(self))))
 
-    def tuned_by(self, given: TuneConfig | None) -> TuneConfig:
+    def tuned_by(self, config: TuneConfig | None) -> TuneConfig:
         """The `TuneConfig` of the run; one that is given takes its place.
 
         Raises:
             ConfigError: A part of it is no data and is not given.
         """
-        return given or self._config(TuneConfig, self.tune_config)
+        return config or self._config(TuneConfig, self.tune_config)
 
-    def run_by(self, given: RunConfig | None) -> RunConfig:
+    def run_by(self, config: RunConfig | None) -> RunConfig:
         """The `RunConfig` of the run, likewise."""
-        return given or self._config(RunConfig, self.run_config)
+        return config or self._config(RunConfig, self.run_config)
 
     def _config(self, kind: type[Any], settings: Mapping[str, Any]) -> Any:
         missing = [

@@ -171,8 +171,8 @@ class MetricStopper(Stopper):
             self._is_looked_at = True
             for path in self._enough:
                 warn_if_never(path, result)
-        found = ((metric_of(result, path), value) for path, value in self._enough.items())
-        return any(reached is not None and bool(reached >= value) for reached, value in found)
+        pairs = ((metric_of(result, path), value) for path, value in self._enough.items())
+        return any(reached is not None and bool(reached >= value) for reached, value in pairs)
 
 
 def warn_if_never(path: str, result: Mapping[str, Any]) -> None:

@@ -31,23 +31,23 @@ def get_trainable_cls(name: str) -> Any:
     return algorithm_named(name)
 
 
-def trainable_of(given: Any) -> tuple[str, Any]:
+def trainable_of(trainable: Any) -> tuple[str, Any]:
     """What to run, and its name, of whatever a user gave.
 
     Raises:
         ConfigError: It cannot be run.
     """
-    found = get_trainable_cls(given) if isinstance(given, str) else given
-    is_ours = is_class_trainable(found)
-    if not is_ours and (isinstance(found, type) or not callable(found)):
+    runnable = get_trainable_cls(trainable) if isinstance(trainable, str) else trainable
+    is_ours = is_class_trainable(runnable)
+    if not is_ours and (isinstance(runnable, type) or not callable(runnable)):
         raise ConfigError(
             "nothing to run",
             expected="the name or class of an algorithm, a Trainable, or a function of settings",
-            found=repr(given),
+            found=repr(trainable),
         )
-    inner = found.func if isinstance(found, functools.partial) else found
-    own = getattr(inner, "__name__", type(inner).__name__)
-    return (given if isinstance(given, str) else own), found
+    inner = runnable.func if isinstance(runnable, functools.partial) else runnable
+    name = getattr(inner, "__name__", type(inner).__name__)
+    return (trainable if isinstance(trainable, str) else name), runnable
 
 
 def is_class_trainable(trainable: Any) -> bool:

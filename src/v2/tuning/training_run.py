@@ -113,8 +113,8 @@ class TrainingRun:
     @property
     def newest(self) -> int | None:
         """The iteration of the newest checkpoint; None if there is none."""
-        found = self._saved()
-        return found[-1] if found else None
+        saved = self._saved()
+        return saved[-1] if saved else None
 
     def folder_of(self, iteration: int) -> Path:
         """Where the checkpoint of an iteration lies."""
@@ -186,20 +186,20 @@ class TrainingRun:
             return
         file = self.folder / SPACES
         spaces = {name: pair for name, pair in group.get_spaces().items() if name != _VECTOR}
-        found = {
+        data = {
             name: [None if each is None else space_to_data(each) for each in pair]
             for name, pair in sorted(spaces.items())
         }
         if not os.path.lexists(file):
             with replaced_file(file) as staged:
-                staged.write_text(json.dumps(found, indent=2), encoding="utf-8")
+                staged.write_text(json.dumps(data, indent=2), encoding="utf-8")
             return
         begun = read_json(file, DEFAULT_LIMITS)
         for name, pair in spaces.items():
-            held = begun.get(name)
-            if not isinstance(held, list) or len(held) != 2:
+            begun_pair = begun.get(name)
+            if not isinstance(begun_pair, list) or len(begun_pair) != 2:
                 raise CorruptCheckpointError(f"{file} does not tell the spaces of {name}")
-            for what, before, now in zip(("observation", "action"), held, pair, strict=True):
+            for what, before, now in zip(("observation", "action"), begun_pair, pair, strict=True):
                 if now is not None and before != json.loads(json.dumps(space_to_data(now))):
                     env = self._config.env
                     words = ["--env", env] if isinstance(env, str) else []
@@ -237,13 +237,13 @@ class TrainingRun:
                 return why
 
     def _save(self, algorithm: Algorithm) -> None:
-        place = self.folder_of(algorithm.iteration)
-        algorithm.save(place)
-        self._keep(place, self.last_result)
+        folder = self.folder_of(algorithm.iteration)
+        algorithm.save(folder)
+        self._keep(folder, self.last_result)
 
-    def _keep(self, place: Path, result: Mapping[str, Any]) -> None:
+    def _keep(self, folder: Path, result: Mapping[str, Any]) -> None:
         score = str(self._saving.checkpoint_score_attribute)
-        self.checkpoints.add(place, {score: metric_of(result, score)})
+        self.checkpoints.add(folder, {score: metric_of(result, score)})
 
     def _saved(self) -> list[int]:
         if not self.folder.is_dir():

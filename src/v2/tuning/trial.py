@@ -196,8 +196,8 @@ class Checkpoints:
         """Those that are kept, the best (or newest) last, each with its metrics."""
         return list(self._held)
 
-    def _score(self, held: tuple[SavedFolder, dict[str, Any]]) -> float:
-        found = metric_of(held[1], str(self._settings.checkpoint_score_attribute))
-        if found is None or found != found:
+    def _score(self, kept: tuple[SavedFolder, dict[str, Any]]) -> float:
+        value = metric_of(kept[1], str(self._settings.checkpoint_score_attribute))
+        if value is None or value != value:
             return float("-inf")
-        return float(found) if self._settings.checkpoint_score_order != "min" else -float(found)
+        return float(value) if self._settings.checkpoint_score_order != "min" else -float(value)
