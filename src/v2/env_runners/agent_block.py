@@ -131,9 +131,7 @@ class AgentBlock:
         self._layouts.append(layout)
         self._columns.append(kept_columns)
         self._rewards.append(rewards)
-        self._infos.append(
-            [kept_columns and {**kept_columns} for kept_columns in transitions.infos]
-        )
+        self._infos.append([infos and {**infos} for infos in transitions.infos])
         self._times.append(perf_counter())
         stop = len(self._times)
         begun = [index for index, waits in enumerate(pending) if waits]
@@ -245,7 +243,7 @@ class AgentBlock:
             row_of = rows[module_id] = {}
             parts: list[tuple[int, int, Any]] = []  # First step, number of steps, rows.
             before = None
-            times = [step for step, own_ in enumerate(self._columns) if module_id in own_]
+            times = [step for step, of_step in enumerate(self._columns) if module_id in of_step]
             for step in times:
                 layout = self._layouts[step]
                 if layout is before and parts[-1][0] + parts[-1][1] == step:

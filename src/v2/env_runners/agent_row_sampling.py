@@ -33,7 +33,7 @@ class AgentRowSampling(VectorEnvRunner):
 
     @abc.abstractmethod
     def _record(
-        self, made: AgentTransitions, actions: ByEnv, outputs: Any
+        self, transitions: AgentTransitions, actions: ByEnv, outputs: Any
     ) -> tuple[int, int, list[MultiAgentEpisode]]:
         """Add a step of all environments to their episodes."""
 

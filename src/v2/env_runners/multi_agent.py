@@ -19,8 +19,6 @@ from ..episodes.multi_agent import MultiAgentEpisode
 from ..metrics.names import EPISODE_AGENT_STEPS
 from .agent_answers import ByEnv, taken_apart
 from .agent_row_sampling import AgentRowSampling
-from .log_probs import fit_log_probs
-from .observation_watch import expect_finite
 from .random_actions import RandomActions
 from .running_multi_agent import RunningMultiAgentEpisodes
 from .sample_size import SampleSize
@@ -89,20 +87,10 @@ class MultiAgentEnvRunner(AgentRowSampling):
         self._agent_steps: list[Mapping[Hashable, int]] = []
 
     @override
-    def make_module(self) -> None:
-        try:
-            spec = self.config.get_multi_rl_module_spec(
-                env=self.env, spaces=self.get_spaces(), inference_only=True
-            )
-        except NotImplementedError:  # An algorithm without a module can act at random.
-            self.module = None
-            return
-        self.module = spec.build()
-        for module in self.module.values():
-            if hasattr(module, "eval"):  # It acts only: no layer has to be put into its mode.
-                module.eval()
-            if self.device != "cpu":
-                module.to(self.device)
+    def _module_spec(self) -> Any:
+        return self.config.get_multi_rl_module_spec(
+            env=self.env, spaces=self.get_spaces(), inference_only=True
+        )
 
     @override
     def get_spaces(self) -> dict[str, tuple[Any, Any]]:
@@ -180,7 +168,8 @@ class MultiAgentEnvRunner(AgentRowSampling):
         self._count(steps, by_agent, by_module, seconds)
         self._agent_steps += running.agent_steps
         running.agent_steps = []
-        return self._taken(size)
+        lookback = None if size.is_in_episodes else self.config.episode_lookback_horizon
+        return self._finished(running.take(lookback)[: size.episodes])
 
     def _act(
         self, explore: bool, t: int, answers: dict[str, Any] | None
@@ -244,20 +233,9 @@ class MultiAgentEnvRunner(AgentRowSampling):
             self._survive(steps)
         return steps, agent_steps, over
 
-    def _taken(self, size: SampleSize) -> list[MultiAgentEpisode]:
-        lookback = None if size.is_in_episodes else self.config.episode_lookback_horizon
-        samples: list[MultiAgentEpisode] = self.running.take(lookback)[: size.episodes]
-        if self._is_mixed:
-            for episode in samples:
-                fit_log_probs(episode.agent_episodes.values())
-        if self.config.episodes_to_numpy:
-            for episode in samples:
-                episode.to_numpy()
-        if not self.config.disable_env_checking:
-            for episode in samples:
-                for agent, single in episode.agent_episodes.items():
-                    expect_finite([single], f"{type(self).__name__}, agent {agent!r}")
-        return samples
+    @override
+    def _singles(self, episode: MultiAgentEpisode) -> dict[str, Any]:
+        return {f", agent {agent!r}": single for agent, single in episode.agent_episodes.items()}
 
     @override
     def get_metrics(self) -> Any:

@@ -20,7 +20,6 @@ from ..metrics.names import (
     WEIGHTS_SEQ_NO,
 )
 from .late_steps import LOOKBACK
-from .log_probs import fit_log_probs
 from .observation_watch import expect_finite, expect_finite_columns, warn_if_outside
 from .random_actions import RandomActions
 from .row_sampling import ALL_TOGETHER, RowSampling
@@ -65,19 +64,10 @@ class SingleAgentEnvRunner(RowSampling):
         self._draw = RandomActions({None: self.env.action_space}, self._seed)
 
     @override
-    def make_module(self) -> None:
-        try:
-            spec = self.config.get_rl_module_spec(
-                env=self.env, spaces=self.get_spaces(), inference_only=True
-            )
-        except NotImplementedError:  # An algorithm without a module can act at random.
-            self.module = None
-            return
-        self.module = spec.build()
-        if hasattr(self.module, "eval"):  # It acts only: no layer has to be put into its mode.
-            self.module.eval()
-        if self.device != "cpu":
-            self.module.to(self.device)
+    def _module_spec(self) -> Any:
+        return self.config.get_rl_module_spec(
+            env=self.env, spaces=self.get_spaces(), inference_only=True
+        )
 
     @override
     def get_spaces(self) -> dict[str, tuple[Space[Any], Space[Any]]]:
@@ -164,20 +154,11 @@ class SingleAgentEnvRunner(RowSampling):
             self.teaching.begin()
 
     def _taken(self, lookback: int | None) -> list[SingleAgentEpisode]:
-        is_checked, name = not self.config.disable_env_checking, type(self).__name__
-        if self._columns is not None:
-            if is_checked:
-                expect_finite_columns(self._columns, name)
-            return []
-        samples = self.running.take(lookback)
-        if self._is_mixed:
-            fit_log_probs(samples)
-        if self.config.episodes_to_numpy:
-            for episode in samples:
-                episode.to_numpy()
-        if is_checked:
-            expect_finite(samples, name)
-        return samples
+        if self._columns is None:
+            return self._finished(self.running.take(lookback))
+        if not self.config.disable_env_checking:
+            expect_finite_columns(self._columns, type(self).__name__)
+        return []
 
     # One step
 

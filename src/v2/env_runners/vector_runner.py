@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from ...core.errors import ConfigError
 from ..connectors.env_to_module.defaults import ORDER
+from ..connectors.stateful_modules import is_multi
 from ..envs.failures import EnvStepError
 from ..metrics.metrics_logger import MetricsLogger
 from ..metrics.names import (
@@ -24,6 +25,8 @@ from ..metrics.names import (
     TIME_BETWEEN_SAMPLING,
 )
 from .base import EnvRunner
+from .log_probs import fit_log_probs
+from .observation_watch import expect_finite
 from .sample_size import SampleSize
 from .teaching import Teaching
 
@@ -56,6 +59,24 @@ class VectorEnvRunner(EnvRunner):
     @abc.abstractmethod
     def _stepper_of(self, env: Any) -> Any:
         """What steps a vector that somebody else has made."""
+
+    @override
+    def make_module(self) -> None:
+        try:
+            spec = self._module_spec()
+        except NotImplementedError:  # An algorithm without a module can act at random.
+            self.module = None
+            return
+        self.module = spec.build()
+        for module in self.module.values() if is_multi(self.module) else (self.module,):
+            if hasattr(module, "eval"):  # It acts only: no layer has to be put into its mode.
+                module.eval()
+            if self.device != "cpu":
+                module.to(self.device)
+
+    @abc.abstractmethod
+    def _module_spec(self) -> Any:
+        """The spec of the module that acts."""
 
     def _begin_with_envs(self) -> None:
         """Begin anew with environments that have just been made."""
@@ -279,6 +300,27 @@ class VectorEnvRunner(EnvRunner):
         restarts: int = self.stepper.num_restarts
         self._counts.add_restarts(restarts - self._num_restarts)
         self._num_restarts = restarts
+
+    def _finished(self, samples: list[Any]) -> list[Any]:
+        """Episodes to be returned: with log-probabilities that stack, as arrays, and checked.
+
+        Raises:
+            NonFiniteError: An observation is not finite.
+        """
+        for episode in samples:
+            singles = self._singles(episode)
+            if self._is_mixed:
+                fit_log_probs(singles.values())
+            if self.config.episodes_to_numpy:
+                episode.to_numpy()
+            if not self.config.disable_env_checking:
+                for whose, single in singles.items():
+                    expect_finite([single], type(self).__name__ + whose)
+        return samples
+
+    def _singles(self, episode: Any) -> dict[str, Any]:
+        """The episode of each agent, by what is added to the runner's name to tell whose it is."""
+        return {"": episode}
 
     def _reads_only(self) -> bool:
         """Whether env-to-module only reads, so that it may wait until somebody needs its batch."""
