@@ -79,13 +79,4 @@ class SelfSupervisedLossAPI(abc.ABC):
         fwd_out: dict[str, Any],
         **kwargs: Any,
     ) -> Tensor:
-        """Compute the loss of one module.
-
-        Args:
-            learner: Who asks.
-            module_id: The module's name there.
-            config: The algorithm's settings.
-            batch: The train batch of this module.
-            fwd_out: What its `forward_train` gave.
-            **kwargs: For what later versions add.
-        """
+        """Compute the loss on a train `batch` of which `forward_train` gave `fwd_out`."""

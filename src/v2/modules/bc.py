@@ -19,7 +19,6 @@ class DefaultBCTorchRLModule(TorchRLModule):
 
     @override
     def setup(self) -> None:
-        """Build the networks."""
         catalog = self._needed_catalog()
         self._encoder = catalog.build_encoder(framework=self.framework)
         self._pi_head = catalog.build_pi_head(framework=self.framework)
@@ -32,5 +31,4 @@ class DefaultBCTorchRLModule(TorchRLModule):
 
     @override
     def get_initial_state(self) -> dict[str, Any]:
-        """Give the encoder's."""
         return initial_state_of(self._encoder)

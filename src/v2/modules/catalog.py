@@ -167,7 +167,8 @@ class Catalog:
         is_free = bool(self._model_config_dict["free_log_std"])
         is_gaussian = _check_if_diag_gaussian(action_dist_cls, framework, no_error=not is_free)
         return self._head_config(
-            _required_dim(action_dist_cls, self.action_space),
+            # By name: a user's own class may have further arguments.
+            int(action_dist_cls.required_input_dim(space=self.action_space)),
             is_free_log_std=is_free,
             use_layernorm=self._model_config_dict["head_fcnet_use_layernorm"],
             clip_log_std=is_gaussian,
@@ -204,15 +205,10 @@ def _image_encoder(shape: tuple[int, ...], settings: Mapping[str, Any]) -> CNNEn
     )
 
 
-def _required_dim(action_dist_cls: Any, action_space: Space[Any]) -> int:
-    """Width of the inputs of a distribution; a user's own class may name its arguments freely."""
-    return int(action_dist_cls.required_input_dim(space=action_space))
-
-
 def _check_if_diag_gaussian(
     action_distribution_cls: Any, framework: str = "torch", no_error: bool = False
 ) -> bool:
-    """Whether a distribution is the diagonal normal, or an error where it has to be."""
+    """True if a distribution is the diagonal normal; all else is an error unless `no_error`."""
     from ..distributions.torch_continuous import TorchDiagGaussian
 
     is_gaussian = isinstance(action_distribution_cls, type) and issubclass(

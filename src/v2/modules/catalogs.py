@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core.columns import Columns
@@ -94,7 +93,6 @@ class DQNCatalog(Catalog):
         self.vf_head_config: Any = self._get_head_config(1)
 
     def _get_head_config(self, output_layer_dim: int) -> Any:
-        """Describe a head."""
         return self._head_config(output_layer_dim)
 
     def build_af_head(self, framework: str = "torch") -> Any:
@@ -112,7 +110,9 @@ class SACCatalog(Catalog):
     @override
     def _determine_components_hook(self) -> None:
         if not isinstance(self.action_space, (spaces.Box, spaces.Discrete)):
-            self._raise_unsupported_action_space_error(self.action_space)
+            raise UnsupportedSpaceException(
+                "SAC", expected="a Box or Discrete action space", found=repr(self.action_space)
+            )
         super()._determine_components_hook()
 
     @override
@@ -126,28 +126,29 @@ class SACCatalog(Catalog):
 
     def build_qf_encoder(self, framework: str = "torch") -> Any:
         """Make the encoder for action values: of observations, in a Box also of actions."""
+        self.qf_encoder_config: Any
         if isinstance(self.action_space, spaces.Discrete):
-            return self._build_qf_encoder_discrete(framework=framework)
-        return self._build_qf_encoder_continuous(framework=framework)
-
-    def _build_qf_encoder_discrete(self, framework: str) -> Any:
-        self.qf_encoder_config: Any = self._encoder_config
+            self.qf_encoder_config = self._encoder_config
+        elif self._model_config_dict.get("qf_encoder_joins_inputs"):  # releases before Ray 2.49
+            self.qf_encoder_config = self._joint_qf_encoder()
+        else:
+            self.qf_encoder_config = self._two_stream_qf_encoder()
         return self.qf_encoder_config.build(framework=framework)
 
-    def _build_qf_encoder_continuous(self, framework: str) -> Any:
+    def _action_size(self) -> int:
+        return int(np.prod(self.action_space.shape or ()))
+
+    def _two_stream_qf_encoder(self) -> MultiStreamEncoderConfig:
         settings = self._model_config_dict
-        width = int(np.prod(self.action_space.shape or ()))
-        if settings.get("qf_encoder_joins_inputs"):  # releases before Ray 2.49
-            return self._build_joint_qf_encoder(width, framework)
         self.qf_action_encoder_config = MLPEncoderConfig(
-            input_dims=(width,),
+            input_dims=(self._action_size(),),
             hidden_layer_dims=settings["fcnet_hiddens"][:-1],
             hidden_layer_activation=settings["fcnet_activation"],
             output_layer_dim=self.latent_dims[0],
             output_layer_activation=settings["fcnet_activation"],
             **initializers(settings, "fcnet", *DENSE_LAYERS),
         )
-        self.qf_encoder_config = MultiStreamEncoderConfig(
+        return MultiStreamEncoderConfig(
             base_encoder_configs={
                 Columns.OBS: self._encoder_config,
                 Columns.ACTIONS: self.qf_action_encoder_config,
@@ -158,18 +159,12 @@ class SACCatalog(Catalog):
             output_layer_activation=settings["fusionnet_activation"],
             **initializers(settings, "fusionnet", *DENSE_LAYERS),
         )
-        return self.qf_encoder_config.build(framework=framework)
 
-    def _build_joint_qf_encoder(self, width: int, framework: str) -> Any:
-        """One dense encoder of observation and action side by side."""
-        observed = int(np.prod(self.observation_space.shape or ()))
-        joint = spaces.Box(-np.inf, np.inf, (observed + width,), np.float32)
-        self.qf_encoder_config = self._get_encoder_config(
-            observation_space=joint,
-            model_config_dict=self._model_config_dict,
-            action_space=self.action_space,
-        )
-        return self.qf_encoder_config.build(framework=framework)
+    def _joint_qf_encoder(self) -> Any:
+        """A dense encoder of observation and action side by side."""
+        size = int(np.prod(self.observation_space.shape or ())) + self._action_size()
+        joint = spaces.Box(-np.inf, np.inf, (size,), np.float32)
+        return self._get_encoder_config(joint, self._model_config_dict, self.action_space)
 
     def build_pi_head(self, framework: str = "torch") -> Any:
         """Make the head that gives the distribution's inputs."""
@@ -192,8 +187,3 @@ class SACCatalog(Catalog):
         if isinstance(self.action_space, spaces.Discrete):
             return TorchCategorical
         return TorchSquashedGaussian
-
-    def _raise_unsupported_action_space_error(self, action_space: Space[Any]) -> None:
-        raise UnsupportedSpaceException(
-            "SAC", expected="a Box or Discrete action space", found=repr(action_space)
-        )

@@ -27,11 +27,6 @@ class DefaultCQLTorchRLModule(DefaultSACTorchRLModule):
 
     @override
     def setup(self) -> None:
-        """Build the networks.
-
-        Raises:
-            SpaceError: Actions are in no Box.
-        """
         if not isinstance(self.action_space, spaces.Box):
             raise SpaceError("CQL", expected="actions in a Box", found=repr(self.action_space))
         super().setup()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from gymnasium.spaces import Space
 from torch import Tensor
 from typing_extensions import override
 
@@ -44,7 +43,6 @@ class DescribedTorchRLModule(TorchRLModule, ValueFunctionAPI):
 
     @override
     def setup(self) -> None:
-        """Build the layers from the description."""
         setting = self.model_config.get(NETWORK) if isinstance(self.model_config, dict) else None
         if setting is None:
             raise ConfigError(
@@ -56,7 +54,7 @@ class DescribedTorchRLModule(TorchRLModule, ValueFunctionAPI):
         self._parts = observed_parts(self.observation_space)
         shapes = {name: part.shape for name, part in self._parts.items()}
         self.action_dist_cls = distribution_class(self.action_space)
-        size = _inputs_of(self.action_dist_cls, self.action_space)
+        size = int(self.action_dist_cls.required_input_dim(space=self.action_space))
         bound = bind(network, network.shapes, shapes, {"logits": size, "q": size})
         net = TensorNetwork(bound)
         # Shared, not nested: names stay as they are in the file.
@@ -69,7 +67,6 @@ class DescribedTorchRLModule(TorchRLModule, ValueFunctionAPI):
 
     @override
     def get_initial_state(self) -> dict[str, Any]:
-        """Give zeros for each state of a recurrent layer."""
         return dict(zip(self._states, self._net.initial_state(), strict=True))
 
     @override
@@ -83,11 +80,6 @@ class DescribedTorchRLModule(TorchRLModule, ValueFunctionAPI):
 
     @override
     def compute_values(self, batch: dict[str, Any], embeddings: Any | None = None) -> Tensor:
-        """Estimate values `(B,)` or `(B, T)`.
-
-        Raises:
-            PieceError: The network gives none.
-        """
         outputs, _, lead = self._computed(batch)
         if "value" not in outputs:
             raise PieceError("the described network gives no values.")
@@ -106,11 +98,6 @@ class DescribedTorchRLModule(TorchRLModule, ValueFunctionAPI):
         states = batch.get(Columns.STATE_IN) or {}
         outputs, after = self._net(inputs, [states[name] for name in self._states], lead[0])
         return outputs, after, lead
-
-
-def _inputs_of(kind: Any, space: Space[Any]) -> int:
-    """How many numbers a distribution takes for one action."""
-    return int(kind.required_input_dim(space))
 
 
 def _first_leaf(obs: Any, space: Any) -> tuple[Any, Any]:

@@ -53,7 +53,6 @@ class DefaultDQNRLModule(RLModule, InferenceOnlyAPI, TargetNetworkAPI, QNetAPI):
 
     @override
     def setup(self) -> None:
-        """Build the networks."""
         settings = {**_DEFAULTS, **as_settings(self.model_config)}
         self.uses_double_q = bool(settings["double_q"])
         self.uses_dueling = bool(settings["dueling"])
@@ -69,7 +68,6 @@ class DefaultDQNRLModule(RLModule, InferenceOnlyAPI, TargetNetworkAPI, QNetAPI):
 
     @override
     def make_target_networks(self) -> None:
-        """Create the copies."""
         self._target_encoder = make_target_network(self.encoder)
         self._target_af = make_target_network(self.af)
         if self.uses_dueling:
@@ -77,19 +75,16 @@ class DefaultDQNRLModule(RLModule, InferenceOnlyAPI, TargetNetworkAPI, QNetAPI):
 
     @override
     def get_target_network_pairs(self) -> list[tuple[Any, Any]]:
-        """Pair encoder and heads with their copies."""
         pairs = [(self.encoder, self._target_encoder), (self.af, self._target_af)]
         return [*pairs, (self.vf, self._target_vf)] if self.uses_dueling else pairs
 
     @override
     def get_non_inference_attributes(self) -> list[str]:
-        """Name the copies."""
         copies = ["_target_encoder", "_target_af"]
         return [*copies, "_target_vf"] if self.uses_dueling else copies
 
     @override
     def get_initial_state(self) -> dict[str, Any]:
-        """Give the encoder's."""
         return initial_state_of(self.encoder)
 
     @override
@@ -99,7 +94,6 @@ class DefaultDQNRLModule(RLModule, InferenceOnlyAPI, TargetNetworkAPI, QNetAPI):
 
     @override
     def forward_target(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """The same by the copies."""
         heads = self._heads(self._target_af, "_target_vf")
         return self._qf_forward_helper(batch, self._target_encoder, heads)
 
@@ -155,19 +149,12 @@ class DefaultDQNTorchRLModule(TorchRLModule, DefaultDQNRLModule):
             out[QF_PREDS] = values[QF_PREDS]
         out[QF_TARGET_NEXT_PREDS] = target[QF_PREDS]
         if self.num_atoms > 1:
-            out[ATOMS] = values[ATOMS]
-            out[QF_LOGITS] = values[QF_LOGITS]
-            out[QF_PROBS] = values[QF_PROBS]
+            out.update({key: values[key] for key in (ATOMS, QF_LOGITS, QF_PROBS)})
             out[QF_TARGET_NEXT_PROBS] = target[QF_PROBS]
         if Columns.STATE_OUT in values:
             out[Columns.STATE_OUT] = values[Columns.STATE_OUT]
             out[Columns.NEXT_STATE_OUT] = target[Columns.STATE_OUT]
         return out
-
-    @override
-    def compute_advantage_distribution(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """Estimate the distribution over returns of each action: atoms, logits, probabilities."""
-        return self.compute_q_values(batch)
 
     @override
     def _qf_forward_helper(self, batch: dict[str, Any], encoder: Any, head: Any) -> dict[str, Any]:
@@ -195,7 +182,7 @@ class DefaultDQNTorchRLModule(TorchRLModule, DefaultDQNRLModule):
 
 
 def _any_allowed(values: Tensor, noise: Tensor) -> Tensor:
-    """Those of the least noise `(...)` among actions whose value is not that of a forbidden one."""
+    """Index of the least noise `(...)` among actions not forbidden by the least of values."""
     forbidden = torch.finfo(values.dtype).min / 2
     if not values.min() > forbidden:
         allowed = values > forbidden

@@ -64,6 +64,7 @@ class _RecurrentEncoder(TorchModel, Encoder):
     """What LSTM and GRU share: a tokenizer in front, the batch axis before the layers' axis."""
 
     config: RecurrentEncoderConfig
+    _state_keys: tuple[str, ...]
 
     def __init__(self, config: RecurrentEncoderConfig) -> None:
         super().__init__(config)
@@ -97,12 +98,20 @@ class _RecurrentEncoder(TorchModel, Encoder):
             config.hidden_bias_initializer_config,
         )
 
-    def _beside(self, features: Tensor, out: Tensor) -> Tensor:
-        """What the layer gives, or the features with what comes through the gate."""
-        return out if self.gate is None else features + self.gate(out)
+    def get_initial_state(self) -> dict[str, Any]:
+        """Give zeros `(layers, cells)`."""
+        shape = (self.config.num_layers, self.config.hidden_dim)
+        return {key: torch.zeros(shape) for key in self._state_keys}
 
-    def _zeros(self) -> Tensor:
-        return torch.zeros(self.config.num_layers, self.config.hidden_dim)
+    def _outputs(self, features: Tensor, out: Tensor, *states: Tensor) -> dict[str, Any]:
+        """Columns of the layer's output, through the gate added to the features if there is one."""
+        return {
+            ENCODER_OUT: out if self.gate is None else features + self.gate(out),
+            Columns.STATE_OUT: {
+                key: state.transpose(0, 1)
+                for key, state in zip(self._state_keys, states, strict=True)
+            },
+        }
 
     def _features(self, inputs: Any) -> Tensor:
         """Features `(B, T, n)` of observations `(B, T, ...)`."""
@@ -125,13 +134,11 @@ class _RecurrentEncoder(TorchModel, Encoder):
 class TorchLSTMEncoder(_RecurrentEncoder):
     """An LSTM; its state is `{"h": (layers, cells), "c": (layers, cells)}` per episode."""
 
+    _state_keys = ("h", "c")
+
     def __init__(self, config: RecurrentEncoderConfig) -> None:
         super().__init__(config)
         self.lstm = self._recurrent(nn.LSTM)
-
-    def get_initial_state(self) -> dict[str, Any]:
-        """Give zeros `(layers, cells)`."""
-        return {"h": self._zeros(), "c": self._zeros()}
 
     def _forward(self, inputs: Any, **kwargs: Any) -> dict[str, Any]:
         features = self._features(inputs)
@@ -139,30 +146,22 @@ class TorchLSTMEncoder(_RecurrentEncoder):
         # torch wants the layers' axis first, batches want their own first
         before = (_swapped(state["h"]), _swapped(state["c"]))
         out, (h, c) = self.lstm(features, before)
-        return {
-            ENCODER_OUT: self._beside(features, out),
-            Columns.STATE_OUT: {"h": h.transpose(0, 1), "c": c.transpose(0, 1)},
-        }
+        return self._outputs(features, out, h, c)
 
 
 class TorchGRUEncoder(_RecurrentEncoder):
     """A GRU; its state is `{"h": (layers, cells)}` per episode."""
 
+    _state_keys = ("h",)
+
     def __init__(self, config: RecurrentEncoderConfig) -> None:
         super().__init__(config)
         self.gru = self._recurrent(nn.GRU)
 
-    def get_initial_state(self) -> dict[str, Any]:
-        """Give zeros `(layers, cells)`."""
-        return {"h": self._zeros()}
-
     def _forward(self, inputs: Any, **kwargs: Any) -> dict[str, Any]:
         features = self._features(inputs)
         out, h = self.gru(features, _swapped(inputs[Columns.STATE_IN]["h"]))
-        return {
-            ENCODER_OUT: self._beside(features, out),
-            Columns.STATE_OUT: {"h": h.transpose(0, 1)},
-        }
+        return self._outputs(features, out, h)
 
 
 def _swapped(state: Tensor) -> Tensor:

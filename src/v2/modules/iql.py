@@ -27,11 +27,6 @@ class DefaultIQLRLModule(DefaultSACRLModule, ValueFunctionAPI):
 
     @override
     def setup(self) -> None:
-        """Build the networks.
-
-        Raises:
-            SpaceError: Actions are in no Box.
-        """
         if not isinstance(self.action_space, spaces.Box):
             raise SpaceError("IQL", expected="actions in a Box", found=repr(self.action_space))
         super().setup()
@@ -42,7 +37,6 @@ class DefaultIQLRLModule(DefaultSACRLModule, ValueFunctionAPI):
 
     @override
     def get_non_inference_attributes(self) -> list[str]:
-        """Name all but the policy."""
         return [*super().get_non_inference_attributes(), "vf_encoder", "vf"]
 
 
@@ -61,12 +55,7 @@ class DefaultIQLTorchRLModule(DefaultSACTorchRLModule, DefaultIQLRLModule):
 
     @override
     def compute_values(self, batch: dict[str, Any], embeddings: Any | None = None) -> Tensor:
-        """Estimate values `(B,)`.
-
-        Args:
-            batch: Columns of a forward batch.
-            embeddings: What `vf_encoder` makes of them, if it has run already.
-        """
+        """Estimate values `(B,)`; `embeddings` are what `vf_encoder` gave, if it has run."""
         if embeddings is None:
             embeddings = self.vf_encoder({Columns.OBS: batch[Columns.OBS]})[ENCODER_OUT]
         values: Tensor = self.vf(embeddings).squeeze(-1)

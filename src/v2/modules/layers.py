@@ -209,12 +209,7 @@ class TorchCNN(nn.Module):
 
 
 class LayerNorm1D(nn.Module):
-    """Normalises the channels of images `(B, channels, height, width)`, place by place.
-
-    Args:
-        num_features: Channels.
-        **kwargs: Settings of `torch.nn.LayerNorm`.
-    """
+    """Normalises the channels of images `(B, channels, height, width)`, place by place."""
 
     def __init__(self, num_features: int, **kwargs: Any) -> None:
         super().__init__()
@@ -238,59 +233,50 @@ def mlp_from(config: _MLPConfig, output_dim: int | None = None) -> TorchMLP:
     return TorchMLP(input_dim=int((config.input_dims or (0,))[0]), **settings)
 
 
-class TorchMLPHead(TorchModel):
-    """Dense layers; with `clip_log_std` the second half of the outputs is held in bounds.
+class _Head(TorchModel):
+    """Dense layers whose logarithms of deviations can be held in bounds.
 
-    Args:
-        config: An `MLPHeadConfig`.
+    Its parameters' names are those of RLlib's files.
     """
 
     log_std_clip_param_const: Tensor
 
+    def __init__(self, config: _MLPConfig, output_dim: int | None = None) -> None:
+        super().__init__(config)
+        self.net = mlp_from(config, output_dim)
+        self.clip_log_std = config.clip_log_std
+        bound = torch.tensor([float(config.log_std_clip_param)])
+        self.register_buffer("log_std_clip_param_const", bound)
+
+    def _bounded(self, log_stds: Tensor) -> Tensor:
+        return log_stds.clamp(-self.log_std_clip_param_const, self.log_std_clip_param_const)
+
+
+class TorchMLPHead(_Head):
+    """Dense layers; with `clip_log_std` the second half of the outputs is held in bounds."""
+
     def __init__(self, config: MLPHeadConfig) -> None:
         super().__init__(config)
-        self.net = mlp_from(config)
-        self.clip_log_std = config.clip_log_std
-        _register_bound(self, config)
 
     def _forward(self, inputs: Tensor, **kwargs: Any) -> Tensor:
         out: Tensor = self.net(inputs)
         if not self.clip_log_std:
             return out
         means, log_stds = out.chunk(2, dim=-1)
-        return torch.cat((means, _bounded(log_stds, self.log_std_clip_param_const)), dim=-1)
+        return torch.cat((means, self._bounded(log_stds)), dim=-1)
 
 
-class TorchFreeLogStdMLPHead(TorchModel):
-    """Dense layers for means, and a parameter per action for the logarithm of its deviation.
-
-    Args:
-        config: A `FreeLogStdMLPHeadConfig`.
-    """
-
-    log_std_clip_param_const: Tensor
+class TorchFreeLogStdMLPHead(_Head):
+    """Dense layers for means, and a parameter per action for the logarithm of its deviation."""
 
     def __init__(self, config: FreeLogStdMLPHeadConfig) -> None:
-        super().__init__(config)
         half = config.output_dims[0] // 2
-        self.net = mlp_from(config, None if config.output_layer_dim is None else half)
+        super().__init__(config, None if config.output_layer_dim is None else half)
         self.log_std = nn.Parameter(torch.zeros(half))
-        self.clip_log_std = config.clip_log_std
-        _register_bound(self, config)
 
     def _forward(self, inputs: Tensor, **kwargs: Any) -> Tensor:
         means: Tensor = self.net(inputs)
         log_stds: Tensor = self.log_std
         if self.clip_log_std:
-            log_stds = _bounded(log_stds, self.log_std_clip_param_const)
+            log_stds = self._bounded(log_stds)
         return torch.cat((means, log_stds.expand_as(means)), dim=-1)
-
-
-def _register_bound(head: nn.Module, config: _MLPConfig) -> None:
-    head.register_buffer(
-        "log_std_clip_param_const", torch.tensor([float(config.log_std_clip_param)])
-    )
-
-
-def _bounded(log_stds: Tensor, bound: Tensor) -> Tensor:
-    return torch.clamp(log_stds, -bound, bound)

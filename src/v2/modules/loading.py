@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 _M = TypeVar("_M", bound=RLModule)
 _OURS: Final = f"{__name__.partition('.')[0]}."
-# What the parts of RLlib's own modules are called, and whose they are.
-_OWN_WEIGHTS: Final = (
+# Names of the parts of RLlib's default modules, and the module that has them.
+_PARTS_OF: Final = (
     ({"pi_encoder", "qf_encoder", "vf_encoder", "pi", "qf"}, "DefaultIQLTorchRLModule"),
     ({"pi_encoder", "qf_encoder", "pi", "qf"}, "DefaultSACTorchRLModule"),
     ({"encoder", "af"}, "DefaultDQNTorchRLModule"),
@@ -64,7 +64,7 @@ def load_module(
     described: Any = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> _M:
-    """Build what `cls.from_checkpoint(path)` asks for; see there."""
+    """Build the module of `cls.from_checkpoint(path)`."""
     checkpoint = open_checkpoint(path)
     warn_of_unsafe(checkpoint.unsafe)
     if not checkpoint.modules:
@@ -103,12 +103,8 @@ def misfit_with(path: str | os.PathLike[str], model_config: Any) -> WeightsError
             if misfit is not None:
                 return misfit
     except RlconnectError:
-        pass  # What led here is told instead.
+        pass  # The error that led here is raised instead.
     return None
-
-
-def _heads(record: ModuleRecord) -> set[str]:
-    return {name.partition(".")[0] for name in record.weights}
 
 
 class _Loader:
@@ -138,11 +134,13 @@ class _Loader:
 
         records = self.checkpoint.modules
         networks = networks_of(described, records)
-        unknown = [n for n, each in records.items() if self._found(each.module_class) is None]
+        unknown = [
+            key for key, one in records.items() if self._class_named(one.module_class) is None
+        ]
         is_for_all = len(networks) > 1 and len({id(network) for network in networks.values()}) == 1
         return {name: networks[name] for name in unknown} if is_for_all and unknown else networks
 
-    def _found(self, path: str) -> Any:
+    def _class_named(self, path: str) -> Any:
         return find(path, MODULE, self.trust) if path else None
 
     def multi_module(self, cls: type[RLModule]) -> MultiRLModule:
@@ -165,7 +163,7 @@ class _Loader:
             partial(self._class_of, record, cls), partial(self._arguments, record)
         )
         module = self._built(kind, arguments, record)
-        weight_names = _own_names(module, set(record.weights))
+        weight_names = _names_of_weights(module, set(record.weights))
         spare = _spare(module, weight_names) if weight_names is not None else set()
         if weight_names is not None and spare and spare == weight_names - set(record.weights):
             # A runner saved it: what only learning needs is not there.
@@ -190,7 +188,8 @@ class _Loader:
             return kind
         if path:
             raise self._unknown(record, path, MODULE)
-        likely = next((hint for part, hint in _OWN_WEIGHTS if part <= _heads(record)), "")
+        parts = {name.partition(".")[0] for name in record.weights}
+        likely = next((hint for needed, hint in _PARTS_OF if needed <= parts), "")
         raise UnknownClassError(
             f"the checkpoint does not say of which class module {record.id!r} is",
             found=f"weights as {likely} has them" if likely else "",
@@ -211,17 +210,15 @@ class _Loader:
         return error
 
     def _facts(self, record: ModuleRecord) -> dict[str, Any]:
-        tables = {
-            key: module_state.weights for key, module_state in self.checkpoint.modules.items()
-        }
-        weights = record.weights if self.checkpoint.kind == "module" else tables
+        weights: Any = record.weights
+        if self.checkpoint.kind != "module":
+            weights = {key: module.weights for key, module in self.checkpoint.modules.items()}
         return {"module_id": record.id, "record": record, "weights": weights}
 
     def _settings(self, record: ModuleRecord) -> dict[str, Any]:
-        """The settings of its networks; what they name and nobody knows stays a stand-in."""
-        saved = dict(record.model_config)
-        settings: dict[str, Any] = live_arguments(saved, Names(self.trust), NETWORK_CLASS)
-        return settings
+        """The settings of its networks; unknown names in them stay stand-ins."""
+        names = Names(self.trust)
+        return live_arguments(dict(record.model_config), names, NETWORK_CLASS)  # type: ignore[no-any-return]
 
     def _arguments(self, record: ModuleRecord) -> dict[str, Any]:
         catalog = record.catalog_class
@@ -235,7 +232,7 @@ class _Loader:
             "learner_only": bool(record.extra.get("learner_only", False)),
             "model_config": modern_settings(self._settings(record), _shapes(record)),
             "catalog_class": find(catalog, CATALOG, self.trust) if catalog else None,
-            **_given_to(record.id, self.overrides),
+            **_overrides_of(record.id, self.overrides),
         }
         warn_of_encoders(record, as_settings(arguments["model_config"]))
         if catalog and arguments["catalog_class"] is None:
@@ -361,8 +358,8 @@ class _Loader:
         )
 
 
-def _given_to(module_id: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """What a caller gives to one of several modules; spaces may be dicts of them by id."""
+def _overrides_of(module_id: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments that a caller gives to one module; spaces may be dicts by module id."""
     arguments = {}
     for name, value in overrides.items():
         by_id = type(value) is dict and name in ("observation_space", "action_space")
@@ -378,21 +375,21 @@ def _shapes(record: ModuleRecord) -> dict[str, tuple[int, ...]]:
 
 
 def _is_base(cls: type[RLModule]) -> bool:
-    """Whether a class is one of the bases that are no network by themselves."""
+    """True for the bases that are no network by themselves."""
     return cls.__name__ in ("RLModule", "TorchRLModule") and cls.__module__.startswith(
         __name__.rpartition(".")[0]
     )
 
 
-def _own_names(module: RLModule, weights: set[str]) -> set[str] | None:
-    """The names of the module's weights, but for copies that the checkpoint has none of."""
+def _names_of_weights(module: RLModule, weights: set[str]) -> set[str] | None:
+    """Names of the module's weights, without constants that the checkpoint lacks."""
     if not hasattr(module, "state_dict"):
         return None
     return {name for name in module.state_dict() if not name.endswith("_const") or name in weights}
 
 
 def _spare(module: RLModule, names: set[str]) -> set[str]:
-    """Those of the names that acting does not need."""
+    """Names of weights that acting does not need."""
     if not isinstance(module, InferenceOnlyAPI):
         return set()
     prefixes = tuple(f"{name}." for name in module.get_non_inference_attributes())

@@ -17,29 +17,20 @@ is added to the features in front of it through a gate that starts closed."""
 class DefaultModelConfig:
     """How a default network is built; any of it may also be given as a dict.
 
+    Each `*_kernel_initializer` and `*_bias_initializer` is the name of a `torch.nn.init` function
+    that works in place, such as "xavier_uniform_", or such a function, or None for torch's
+    default; the `*_kwargs` behind it are its further arguments.
+
     Args:
         fcnet_hiddens: Sizes of the dense encoder's layers; the last one is its output.
         fcnet_activation: "relu", "tanh", "elu", "silu", "swish", "linear" or the name of a
             `torch.nn` class, after each layer.
-        fcnet_kernel_initializer: Name of a `torch.nn.init` function that works in place, such as
-            "xavier_uniform_", or such a function; None for torch's default.
-        fcnet_kernel_initializer_kwargs: Its further arguments.
-        fcnet_bias_initializer: The same for biases.
-        fcnet_bias_initializer_kwargs: Its further arguments.
         fcnet_use_layernorm: Whether to normalise between each layer and its activation.
         conv_filters: For images, one entry per layer: `[channels, kernel, stride]` and perhaps
             "same" or "valid"; None takes the default for 10, 42, 64, 84 or 96 pixels a side.
         conv_activation: After each convolution.
-        conv_kernel_initializer: As for dense layers.
-        conv_kernel_initializer_kwargs: Its further arguments.
-        conv_bias_initializer: As for dense layers.
-        conv_bias_initializer_kwargs: Its further arguments.
         head_fcnet_hiddens: Sizes of the layers between the encoder and each head's output.
         head_fcnet_activation: After each of them, not after the output.
-        head_fcnet_kernel_initializer: For a head's hidden layers and its output.
-        head_fcnet_kernel_initializer_kwargs: Its further arguments.
-        head_fcnet_bias_initializer: The same for biases.
-        head_fcnet_bias_initializer_kwargs: Its further arguments.
         head_fcnet_use_layernorm: Whether to normalise between each layer and its activation.
         free_log_std: Whether the deviations of continuous actions are parameters of their own,
             not outputs of the network.
@@ -48,18 +39,9 @@ class DefaultModelConfig:
         use_lstm: Whether an LSTM follows the encoder.
         max_seq_len: Steps a training sequence is cut into.
         lstm_cell_size: Cells of the LSTM.
-        lstm_use_prev_action: Kept for RLlib's sake; use `PrevActionsPrevRewards`.
-        lstm_use_prev_reward: Kept for RLlib's sake; use `PrevActionsPrevRewards`.
-        lstm_kernel_initializer: As for dense layers.
-        lstm_kernel_initializer_kwargs: Its further arguments.
-        lstm_bias_initializer: As for dense layers.
-        lstm_bias_initializer_kwargs: Its further arguments.
+        lstm_use_prev_action: Kept for RLlib's sake, as the next one; use `PrevActionsPrevRewards`.
         fusionnet_hiddens: Sizes of the layers that join observation and action (SAC).
         fusionnet_activation: After each of them.
-        fusionnet_kernel_initializer: As for dense layers.
-        fusionnet_kernel_initializer_kwargs: Its further arguments.
-        fusionnet_bias_initializer: As for dense layers.
-        fusionnet_bias_initializer_kwargs: Its further arguments.
 
     Example:
         >>> DefaultModelConfig(fcnet_hiddens=[64]).fcnet_hiddens

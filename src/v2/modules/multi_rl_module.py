@@ -60,7 +60,14 @@ class MultiRLModule(RLModule):
         rl_module_specs: Mapping[str, RLModuleSpec] | None = None,
         catalog_class: Any = None,
     ) -> None:
-        specs = self._check_module_specs(rl_module_specs or {})
+        specs = rl_module_specs or {}
+        for module_id, spec in specs.items():
+            if not isinstance(spec, RLModuleSpec):
+                raise ConfigError(
+                    f"the spec of module {module_id!r}",
+                    expected="an RLModuleSpec",
+                    found=type(spec).__name__,
+                )
         if inference_only is None:
             inference_only = bool(specs) and all(spec.inference_only for spec in specs.values())
         if inference_only:
@@ -76,22 +83,8 @@ class MultiRLModule(RLModule):
             catalog_class=catalog_class,
         )
 
-    @classmethod
-    def _check_module_specs(
-        cls, rl_module_specs: Mapping[str, RLModuleSpec]
-    ) -> Mapping[str, RLModuleSpec]:
-        for module_id, spec in rl_module_specs.items():
-            if not isinstance(spec, RLModuleSpec):
-                raise ConfigError(
-                    f"the spec of module {module_id!r}",
-                    expected="an RLModuleSpec",
-                    found=type(spec).__name__,
-                )
-        return rl_module_specs
-
     @override
     def setup(self) -> None:
-        """Build every module."""
         for module_id, spec in self.rl_module_specs.items():
             try:
                 self._rl_modules[module_id] = spec.build()
@@ -134,18 +127,12 @@ class MultiRLModule(RLModule):
 
     @override
     def is_stateful(self) -> bool:
-        """Whether any of its modules is."""
         return any(module.is_stateful() for module in self._rl_modules.values())
 
     # A dict of modules
 
     def add_module(self, module_id: str, module: RLModule, *, override: bool = False) -> None:
-        """Add a module.
-
-        Args:
-            module_id: Its id.
-            module: The module.
-            override: Whether it may take the place of another.
+        """Add a module; only with `override` may it take the place of another.
 
         Raises:
             DuplicateNameError: There is one of that id.
@@ -167,12 +154,8 @@ class MultiRLModule(RLModule):
     def remove_module(self, module_id: str, *, raise_err_if_not_found: bool = True) -> None:
         """Remove a module.
 
-        Args:
-            module_id: Its id.
-            raise_err_if_not_found: Whether a wrong id is an error.
-
         Raises:
-            UnknownModuleError: There is none of that id.
+            UnknownModuleError: There is none of that id, and `raise_err_if_not_found`.
         """
         if raise_err_if_not_found:
             self._check_module_exists(module_id)
@@ -182,13 +165,7 @@ class MultiRLModule(RLModule):
     def foreach_module(
         self, func: Callable[..., Any], *, return_dict: bool = False, **kwargs: Any
     ) -> Any:
-        """Call a function with each id and module.
-
-        Args:
-            func: Called as `func(module_id, module, **kwargs)`.
-            return_dict: Whether to give results by id, not as a list.
-            **kwargs: Handed on.
-        """
+        """Call `func(module_id, module, **kwargs)` for each; give a list of results or a dict."""
         results = {
             module_id: func(module_id, module.unwrapped(), **kwargs)
             for module_id, module in list(self._rl_modules.items())
@@ -246,14 +223,7 @@ class MultiRLModule(RLModule):
         inference_only: bool = False,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Give the weights of the modules by id.
-
-        Args:
-            components: Only these modules.
-            not_components: All but these.
-            inference_only: Whether to leave out what acting does not need.
-            **kwargs: Handed on.
-        """
+        """Give the weights by module id, of `components` alone, or of all but `not_components`."""
         return {
             module_id: module.get_state(
                 components=self._get_subcomponents(module_id, components),
@@ -267,7 +237,6 @@ class MultiRLModule(RLModule):
 
     @override
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take weights over, of the modules that are here."""
         for module_id, module_state in state.items():
             if module_id in self._rl_modules:
                 with at(module_id):
@@ -275,26 +244,19 @@ class MultiRLModule(RLModule):
 
     @override
     def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:
-        """Give the modules by id."""
         return list(self._rl_modules.items())
 
     @override
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return (), {
-            "observation_space": self.observation_space,
-            "action_space": self.action_space,
-            "inference_only": self.inference_only,
-            "learner_only": self.learner_only,
-            "model_config": self.model_config or None,
-            "rl_module_specs": dict(self.rl_module_specs),
-        }
+        _, arguments = super().get_ctor_args_and_kwargs()
+        del arguments["catalog_class"]
+        arguments["model_config"] = self.model_config or None
+        return (), {**arguments, "rl_module_specs": dict(self.rl_module_specs)}
 
     @override
     def as_multi_rl_module(self) -> MultiRLModule:
-        """Give itself."""
         return self
 
     @override
     def unwrapped(self) -> MultiRLModule:
-        """Give itself."""
         return self

@@ -74,7 +74,11 @@ class MultiRLModuleSpec(SpecData):
         Raises:
             ConfigError: A spec is incomplete; the message names the module.
         """
-        self._check_before_build()
+        if not self.rl_module_specs:
+            raise ConfigError(
+                "there is nothing to build: rl_module_specs is empty",
+                expected="a dict of module id to RLModuleSpec",
+            )
         if module_id is not None:
             return self[module_id].build()
         module: RLModule = self.multi_rl_module_class(
@@ -86,20 +90,8 @@ class MultiRLModuleSpec(SpecData):
         )
         return module
 
-    def _check_before_build(self) -> None:
-        if not self.rl_module_specs:
-            raise ConfigError(
-                "there is nothing to build: rl_module_specs is empty",
-                expected="a dict of module id to RLModuleSpec",
-            )
-
     def add_modules(self, module_specs: Mapping[str, RLModuleSpec], override: bool = True) -> None:
-        """Add specs.
-
-        Args:
-            module_specs: Module id to spec.
-            override: Whether one replaces the one that is there; otherwise that is updated.
-        """
+        """Add specs; one that is there already is replaced, or without `override` updated."""
         for module_id, spec in module_specs.items():
             if override or module_id not in self.rl_module_specs:
                 self.rl_module_specs[module_id] = spec

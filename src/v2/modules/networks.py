@@ -33,11 +33,7 @@ def state_of(encoded: dict[str, Any]) -> dict[str, Any]:
 
 
 class Model(abc.ABC):
-    """Any part of a module's network.
-
-    Args:
-        config: What it was built from.
-    """
+    """Any part of a module's network, built from `config`."""
 
     def __init__(self, config: ModelConfig) -> None:
         self.config: Any = config

@@ -47,14 +47,14 @@ def modern_settings(
     return modern
 
 
-def renamed_weights(names: Iterable[str], own: Iterable[str]) -> dict[str, str]:
+def renamed_weights(names: Iterable[str], today: Iterable[str]) -> dict[str, str]:
     """Saved name to today's name, for copies that once had no underscore or had one.
 
     Example:
         >>> renamed_weights(["target_af.weight"], ["_target_af.weight"])
         {'target_af.weight': '_target_af.weight'}
     """
-    all_names = set(own)
+    all_names = set(today)
     renamed = {}
     for name in names:
         other = name[1:] if name.startswith("_") else f"_{name}"

@@ -44,12 +44,10 @@ class DefaultPPORLModule(RLModule, InferenceOnlyAPI, ValueFunctionAPI):
 
     @override
     def get_initial_state(self) -> dict[str, Any]:
-        """Give the encoder's."""
         return initial_state_of(self.encoder)
 
     @override
     def get_non_inference_attributes(self) -> list[str]:
-        """Name the value head and the critic's own encoder."""
         is_shared = getattr(self.encoder, "encoder", None) is not None
         return ["vf"] if is_shared else ["vf", "encoder.critic_encoder"]
 
@@ -88,12 +86,6 @@ class DefaultPPOTorchRLModule(TorchRLModule, DefaultPPORLModule):
 
     @override
     def compute_values(self, batch: dict[str, Any], embeddings: Any | None = None) -> Tensor:
-        """Estimate values `(B,)` or `(B, T)`.
-
-        Args:
-            batch: Columns of a forward batch.
-            embeddings: What `forward_train` gave under `embeddings`, if it has run already.
-        """
         if embeddings is None:
             embeddings = self._critic_features(batch)
         values: Tensor = self.vf(embeddings).squeeze(-1)
@@ -116,24 +108,20 @@ class DefaultAPPORLModule(DefaultPPORLModule, TargetNetworkAPI):
 
     @override
     def make_target_networks(self) -> None:
-        """Create the copies."""
         self._old_encoder = make_target_network(self.encoder)
         self._old_pi = make_target_network(self.pi)
 
     @override
     def get_target_network_pairs(self) -> list[tuple[Any, Any]]:
-        """Pair encoder and policy with their copies."""
         return [(self.encoder, self._old_encoder), (self.pi, self._old_pi)]
 
     @override
     def forward_target(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """Compute the distribution's inputs by the copies."""
         features = self._old_encoder(batch)[ENCODER_OUT][ACTOR]
         return {TARGET_NETWORK_ACTION_DIST_INPUTS: self._old_pi(features)}
 
     @override
     def get_non_inference_attributes(self) -> list[str]:
-        """Name the copies as well."""
         return [*super().get_non_inference_attributes(), "_old_encoder", "_old_pi"]
 
 

@@ -209,16 +209,10 @@ class RLModule(Checkpointable):
         return self._forward(batch, **kwargs)
 
     def get_inference_action_dist_cls(self) -> type[Distribution]:
-        """Name the distribution that `forward_inference` gives the inputs of."""
+        """Name the distribution that the forward pass of that kind gives the inputs of."""
         raise NotImplementedError(f"{type(self).__name__} names no distribution.")
 
-    def get_exploration_action_dist_cls(self) -> type[Distribution]:
-        """Name the distribution that `forward_exploration` gives the inputs of."""
-        raise NotImplementedError(f"{type(self).__name__} names no distribution.")
-
-    def get_train_action_dist_cls(self) -> type[Distribution]:
-        """Name the distribution that `forward_train` gives the inputs of."""
-        raise NotImplementedError(f"{type(self).__name__} names no distribution.")
+    get_exploration_action_dist_cls = get_train_action_dist_cls = get_inference_action_dist_cls
 
     # Recurrent state
 
@@ -227,7 +221,7 @@ class RLModule(Checkpointable):
         return {}
 
     def is_stateful(self) -> bool:
-        """Whether it carries a state from step to step."""
+        """True if it carries a state from step to step."""
         if self._is_stateful is None:
             initial = self.get_initial_state()
             if not isinstance(initial, dict):

@@ -34,7 +34,7 @@ class RowPart:
     @classmethod
     def of(cls, rows: int, index: int, count: int) -> RowPart:
         """The part of one of several learners, as even as can be."""
-        start, stop = (rows * each // count for each in (index, index + 1))
+        start, stop = (rows * number // count for number in (index, index + 1))
         return cls(0, 1, rows, True) if start == stop else cls(start, stop, rows)
 
     def __len__(self) -> int:
@@ -64,4 +64,4 @@ def drawn_for_all(
     filled = torch.cat(
         [inputs.new_zeros((before, *shape)), inputs, inputs.new_zeros((after, *shape))]
     )
-    return tuple(each[before : before + len(inputs)] for each in draw(filled))
+    return tuple(drawn[before : before + len(inputs)] for drawn in draw(filled))

@@ -71,24 +71,16 @@ class DefaultSACRLModule(RLModule, InferenceOnlyAPI, TargetNetworkAPI, QNetAPI):
 
     @override
     def make_target_networks(self) -> None:
-        """Create copies of the networks for action values."""
         for part in self._parts():
             setattr(self, f"target_{part}", make_target_network(getattr(self, part)))
 
     @override
     def get_target_network_pairs(self) -> list[tuple[Any, Any]]:
-        """Pair them with their copies."""
         return [(getattr(self, part), getattr(self, f"target_{part}")) for part in self._parts()]
 
     @override
     def get_non_inference_attributes(self) -> list[str]:
-        """Name all but the policy."""
         return [*self._parts(), *(f"target_{part}" for part in self._parts())]
-
-    @override
-    def get_initial_state(self) -> dict[str, Any]:
-        """Give nothing: it is stateless."""
-        return {}
 
 
 class DefaultSACTorchRLModule(TorchRLModule, DefaultSACRLModule):
@@ -150,24 +142,14 @@ class DefaultSACTorchRLModule(TorchRLModule, DefaultSACRLModule):
     def forward_target(  # type: ignore[override]  # a plain tensor, as in RLlib
         self, batch: dict[str, Any], squeeze: bool = True
     ) -> Tensor:
-        """Estimate action values by the copies: the smaller one of twins.
-
-        Args:
-            batch: `obs` and, for a Box, `actions`.
-            squeeze: Whether to drop a last axis of one.
-        """
+        """Estimate action values by the copies: the smaller of twins; `squeeze` drops an axis."""
         return self._smallest([f"target_{name}" for name in self._names()], batch, squeeze)
 
     @override
     def compute_q_values(  # type: ignore[override]  # a plain tensor, as in RLlib
         self, batch: dict[str, Any], squeeze: bool = True
     ) -> Tensor:
-        """Estimate action values: the smaller one of twins.
-
-        Args:
-            batch: `obs` and, for a Box, `actions`.
-            squeeze: Whether to drop a last axis of one.
-        """
+        """Estimate action values: the smaller of twins; `squeeze` drops an axis."""
         return self._smallest(self._names(), batch, squeeze)
 
     def _smallest(self, names: list[str], batch: dict[str, Any], squeeze: bool) -> Tensor:

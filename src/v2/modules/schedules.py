@@ -15,8 +15,7 @@ class Scheduler:
 
     Args:
         fixed_value_or_schedule: The number, or the points; the first at step 0.
-        framework: Kept for RLlib's sake.
-        device: Kept for RLlib's sake.
+        framework: Kept for RLlib's sake, as is `device`.
 
     Example:
         >>> epsilon = Scheduler([(0, 1.0), (10, 0.5)])

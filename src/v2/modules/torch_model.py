@@ -14,11 +14,7 @@ from .networks import Model
 
 
 class TorchModel(nn.Module, Model):
-    """A network that computes in `_forward`; calling it does.
-
-    Args:
-        config: What it is built from.
-    """
+    """A network that computes in `_forward`; calling it does."""
 
     def __init__(self, config: ModelConfig, *args: Any, **kwargs: Any) -> None:
         nn.Module.__init__(self)
@@ -48,13 +44,7 @@ def make_target_network(main_net: nn.Module) -> nn.Module:
 
 @torch.no_grad()
 def update_target_network(*, main_net: nn.Module, target_net: nn.Module, tau: float) -> None:
-    """Move a copy towards its network: `tau` of the network, the rest of the copy.
-
-    Args:
-        main_net: The network.
-        target_net: Its copy.
-        tau: 1.0 makes them equal, 0.0 changes nothing.
-    """
+    """Move a copy towards its network: `tau` 1.0 makes them equal, 0.0 changes nothing."""
     TargetCopies([(main_net, target_net)]).move(tau)
 
 

@@ -85,17 +85,6 @@ class TorchRLModule(nn.Module, RLModule):
 
     @override
     def get_inference_action_dist_cls(self) -> type[Distribution]:
-        return self._action_dist_cls()
-
-    @override
-    def get_exploration_action_dist_cls(self) -> type[Distribution]:
-        return self._action_dist_cls()
-
-    @override
-    def get_train_action_dist_cls(self) -> type[Distribution]:
-        return self._action_dist_cls()
-
-    def _action_dist_cls(self) -> type[Distribution]:
         dist_cls: type[Distribution] | None = self.action_dist_cls
         if dist_cls is not None:
             return dist_cls
@@ -109,6 +98,8 @@ class TorchRLModule(nn.Module, RLModule):
             "methods.",
         )
 
+    get_exploration_action_dist_cls = get_train_action_dist_cls = get_inference_action_dist_cls
+
     @override
     def get_state(
         self,
@@ -118,14 +109,7 @@ class TorchRLModule(nn.Module, RLModule):
         inference_only: bool = False,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Give all weights as arrays by name.
-
-        Args:
-            components: Without meaning here; a multi-module chooses modules by it.
-            not_components: Without meaning here.
-            inference_only: Whether to leave out what acting does not need.
-            **kwargs: Ignored.
-        """
+        """Give the weights as arrays by name, with `inference_only` those that acting needs."""
         state = {name: _as_array(value) for name, value in self.state_dict().items()}
         if inference_only and not self.inference_only and isinstance(self, InferenceOnlyAPI):
             spare = tuple(f"{name}." for name in self.get_non_inference_attributes())
@@ -156,9 +140,10 @@ class TorchRLModule(nn.Module, RLModule):
     ) -> dict[str, Any]:
         tensors = {}
         for name, value in state.items():
-            if name not in parameters or not isinstance(parameters[name], torch.Tensor):
-                if name in parameters:
-                    tensors[name] = value
+            if name not in parameters:
+                continue
+            if not isinstance(parameters[name], torch.Tensor):
+                tensors[name] = value
                 continue
             with at(name):
                 tensor = value if isinstance(value, torch.Tensor) else torch.tensor(real(value))
@@ -208,7 +193,7 @@ class Evaluation:
         return type(self), ()
 
     def enter(self, module: nn.Module) -> bool:
-        """See to evaluation mode; whether that takes a `leave` afterwards."""
+        """Put layers into evaluation mode; True if a `leave` has to follow."""
         with self._turn:
             if not self._inside:
                 training = _layers_in_training(module)
@@ -244,5 +229,5 @@ def _layers_in_training(module: nn.Module) -> list[nn.Module]:
 
 
 def _is_plain(kind: type[nn.Module]) -> bool:
-    """Whether changing its mode is changing a flag."""
+    """True if changing its mode is changing a flag."""
     return kind.train is nn.Module.train and kind.eval is nn.Module.eval

@@ -33,7 +33,7 @@ class WeightCopies:
 
     @classmethod
     def between(cls, pairs: Sequence[tuple[Any, Any]]) -> Self | None:
-        """The copies that make modules what others are; None where states have to be asked."""
+        """The copies that make modules what others are; None where a state is more than weights."""
         sources: list[Tensor] = []
         targets: list[Tensor] = []
         for source, target in pairs:
@@ -50,7 +50,7 @@ class WeightCopies:
 
 
 def _has_plain_state(module: Any) -> bool:
-    """Whether its state is that of its layers, by no method of somebody's own."""
+    """True if its state is that of its layers, by no method of a subclass."""
     kind = type(module)
     return (
         isinstance(module, TorchRLModule)
