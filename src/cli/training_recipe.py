@@ -93,8 +93,7 @@ class Recipe:
         """The settings that the algorithm has."""
         from ..v2.saving.class_slots import algorithm_named
 
-        found: type[AlgorithmConfig] = type(algorithm_named(self.algorithm).get_default_config())
-        return found
+        return type(algorithm_named(self.algorithm).get_default_config())
 
     def tell(self, words: list[str]) -> None:
         """Lay what was told in words over the settings."""

@@ -119,7 +119,7 @@ class Dataset:
         return self.reader.format
 
     def _damage(self) -> Damage:
-        """What collects damage, told already of what is not read at all."""
+        """Collects damage; knows already of files that are not read at all."""
         damage = Damage()
         if self._beside is not None:
             files = self._beside.found
@@ -137,11 +137,10 @@ class Dataset:
 
     def __repr__(self) -> str:
         files = len(self.reader.found)
-        told = [f"{count:,} {what}" for what, count in self._counts.items()]
-        told.append(f"{files:,} file{'s' * (files != 1)}")
-        if self._columns:
-            told.append(f"columns {', '.join(self._columns)}")
-        return visible(f"<Dataset {self.format}: {'; '.join(told)}>")
+        facts = [f"{count:,} {what}" for what, count in self._counts.items()]
+        facts.append(f"{files:,} file{'s' * (files != 1)}")
+        facts += [f"columns {', '.join(self._columns)}"] * bool(self._columns)
+        return visible(f"<Dataset {self.format}: {'; '.join(facts)}>")
 
     def _repr_html_(self) -> str:
         from ..core.pages.document import facts, inside
@@ -279,8 +278,7 @@ class Dataset:
         """
         from . import through
 
-        dataset: Dataset = through(self, policy, **options)
-        return dataset
+        return through(self, policy, **options)
 
     def sample_batches(self, size: int = 1) -> Iterator[SampleBatch | MultiAgentBatch]:
         """All rows in the order of the files, as batches of the old stack.
@@ -334,40 +332,31 @@ def open_dataset(
     bounds = limits or DATA_LIMITS
     with ExitStack() as copies:
         files = places(path, bounds, copies)
-        reader = _reader(files, bounds, columns or {})
+        reader = _reader_of(files, bounds, columns or {})
+        if reader is None:
+            raise UnknownFormatError(
+                f"{files[0].name} and {len(files) - 1} other files hold no recorded data we know",
+                expected="JSON lines or Parquet files of batches, steps or episodes, "
+                "as RLlib writes",
+                hint="open the file itself to see what it holds; columns by other names are told "
+                "by open_dataset(path, columns={'obs': 'their name', ...}).",
+            )
         read = frozenset(reader.found)
         rest = [place for place in files if place not in read]
-        beside = _reader_of(rest, bounds, columns or {}) if rest else None
+        beside = _reader_of(rest, bounds, columns or {})
         return Dataset(reader, copies.pop_all(), keeps=True, beside=beside)
 
 
 def _reader_of(files: list[Place], limits: Limits, columns: Mapping[str, str]) -> Reader | None:
-    """What reads the kind of data that is among the files, if there is one."""
+    """A reader of the first kind of data that is among the files; None if there is none."""
     from .readers.array_reader import ArrayReader
-    from .readers.episode_reader import EpisodeReader
+    from .readers.episode_reader import EpisodeReader, OwnReader
     from .readers.minari_reader import MinariReader
     from .readers.old_reader import OldReader
-    from .readers.own_reader import OwnReader
     from .readers.row_reader import RowReader
 
     kinds: tuple[type[FileReader], ...] = (
         OwnReader, ArrayReader, MinariReader, OldReader, EpisodeReader, RowReader
     )  # fmt: skip
-    for kind in kinds:
-        reader = kind.of(files, limits, columns)
-        if reader is not None:
-            return reader
-    return None
-
-
-def _reader(files: list[Place], limits: Limits, columns: Mapping[str, str]) -> Reader:
-    reader = _reader_of(files, limits, columns)
-    if reader is not None:
-        return reader
-    first = files[0].name
-    raise UnknownFormatError(
-        f"{first} and {len(files) - 1} other files hold no recorded data we know",
-        expected="JSON lines or Parquet files of batches, steps or episodes, as RLlib writes",
-        hint="open the file itself to see what it holds; columns by other names are told by "
-        "open_dataset(path, columns={'obs': 'their name', ...}).",
-    )
+    readers = (kind.of(files, limits, columns) for kind in kinds)
+    return next((reader for reader in readers if reader is not None), None)

@@ -1,8 +1,8 @@
-"""Episodes as batches of the old stack, and what is to tell of many."""
+"""Episodes as batches of the old stack."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -68,9 +68,9 @@ def batch_of(
             by_policy.setdefault(str(episode.module_for(agent)), []).append(batch)
     joined = {}
     for policy, batches in by_policy.items():
-        shared = set.intersection(*(set(each) for each in batches))
+        shared = set.intersection(*map(set, batches))
         joined[policy] = concat_samples(
-            [SampleBatch({name: each[name] for name in shared}) for each in batches]
+            [SampleBatch({name: batch[name] for name in shared}) for batch in batches]
         )
     return MultiAgentBatch(joined, len(episode))
 
@@ -79,39 +79,15 @@ def _ends(episode: MultiAgentEpisode, agent: Any, steps: int) -> Array:
     """The step of the environment before each of an agent's next observations."""
     env_times = episode.env_t_to_agent_t[agent]
     agent_times = [
-        at
-        for at, agent_time in enumerate([*env_times.data][env_times.lookback :])
+        env_time
+        for env_time, agent_time in enumerate([*env_times.data][env_times.lookback :])
         if not isinstance(agent_time, str)
     ]
-    ends = (
-        np.array(agent_times[1:], np.int64) - 1
-        if len(agent_times) == steps + 1
-        else np.arange(steps)
-    )
+    is_whole = len(agent_times) == steps + 1
+    ends = np.array(agent_times[1:], np.int64) - 1 if is_whole else np.arange(steps)
     return ends + episode.env_t_started
 
 
 def is_number(id_: str) -> bool:
-    """Whether the id of an episode is one that the old stack may have given."""
+    """True if the id of an episode is one that the old stack may have given."""
     return id_.isdecimal() and len(id_) < 19 and str(int(id_)) == id_
-
-
-def facts_of_episodes(
-    episodes: Iterable[SingleAgentEpisode | MultiAgentEpisode], written_by: str | None
-) -> dict[str, Any]:
-    """Columns and counts."""
-    columns: dict[str, None] = dict.fromkeys(("obs", "actions", "rewards", "infos"))
-    ids: set[str] = set()
-    rows = 0
-    for episode in episodes:
-        rows += len(episode)
-        ids.add(episode.id_)
-        parts = (
-            [episode]
-            if isinstance(episode, SingleAgentEpisode)
-            else episode.agent_episodes.values()
-        )
-        for part in parts:
-            columns.update(dict.fromkeys(part.extra_model_outputs))
-    counts = {"rows": rows, "episodes": len(ids)}
-    return {"written_by": written_by, "columns": [*columns], "counts": counts}

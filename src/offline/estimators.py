@@ -47,8 +47,7 @@ class Steps:
     @cached_property
     def starts(self) -> Array:
         """The place of each episode's first step."""
-        starts: Array = np.cumsum(self.lengths) - self.lengths
-        return starts
+        return np.cumsum(self.lengths) - self.lengths
 
     @cached_property
     def ends(self) -> Array:
@@ -76,8 +75,7 @@ class Steps:
 
     def total(self, column: Array) -> Array:
         """The sum of a column over each episode."""
-        sums: Array = np.add.reduceat(column, self.starts)
-        return sums
+        return np.add.reduceat(column, self.starts)
 
     def discounts(self, gamma: float) -> Array:
         """The worth of a reward at each step."""
@@ -170,8 +168,7 @@ def _after_the_end(steps: Steps, constant: Array, by_weight: Array) -> Array:
 
     def behind(column: Array) -> Array:
         tails = np.append(np.cumsum(column[::-1])[::-1], 0.0)
-        behind_each: Array = tails[steps.lengths]
-        return behind_each
+        return tails[steps.lengths]
 
     after_the_end: Array = behind(constant) - steps.weights[steps.ends] * behind(by_weight)
     return after_the_end
@@ -216,9 +213,8 @@ def _doubly_robust(steps: Steps, gamma: float) -> Judged:
     chosen, values = _model(steps)
     corrected = np.zeros(len(steps.rewards) + 1)
     for places in reversed(steps.by_time):
-        later = corrected[
-            places + 1
-        ]  # behind an end lies a first step, which is 0 until it is its turn
+        # Behind an end lies a first step, which is 0 until it is its turn.
+        later = corrected[places + 1]
         error = steps.rewards[places] + gamma * later - chosen[places]
         corrected[places] = values[places] + steps.ratios[places] * error
     return _plain(corrected[steps.starts])

@@ -11,7 +11,15 @@ import numpy as np
 from typing_extensions import override
 
 from ..core.types import Array
-from .fitted_q import FREE, RIDGE, FittedQ, FittedQSettings, Transitions
+from .fitted_q import (
+    FREE,
+    RIDGE,
+    FittedQ,
+    FittedQSettings,
+    Transitions,
+    leverages_in,
+    spread_of,
+)  # fmt: skip
 
 _AT_ONCE: Final = 1 << 14
 _LEAST_SPREAD: Final = 1e-6
@@ -34,8 +42,8 @@ class FittedCritic(FittedQ):
     def judged(self, observations: Array, actions: Array, choices: Array) -> tuple[Array, Array]:
         here = self._of_actions(observations, actions)
         each = self._of_actions(observations, choices[:, 0])
-        spread = _spread_of(here)
-        self.reach = float(_leverages(each, spread).mean() / _leverages(here, spread).mean())
+        spread = spread_of(here)
+        self.reach = float(leverages_in(each, spread).mean() / leverages_in(here, spread).mean())
         return here @ self._last, self._of_choices(observations, choices) @ self._last
 
     @property
@@ -44,8 +52,7 @@ class FittedCritic(FittedQ):
         if self._solved is not None:
             return self._solved
         weight, bias = [each.detach().numpy() for each in self._model._logits.parameters()]
-        last_layer: Array = np.append(weight[0], bias).astype(np.float64)
-        return last_layer
+        return np.append(weight[0], bias).astype(np.float64)
 
     @override
     def _chosen(self, model: Any, observations: Any, actions: Any) -> Any:
@@ -90,7 +97,7 @@ class FittedCritic(FittedQ):
             solved = np.linalg.solve(square, here.T @ steps.rewards)
         except np.linalg.LinAlgError:
             return
-        self._solved, self._square, self._spread = solved, square, _spread_of(here)
+        self._solved, self._square, self._spread = solved, square, spread_of(here)
 
     @override
     def influence(self, steps: Transitions, starts: Array, choices: Array, gamma: float) -> Any:
@@ -101,28 +108,15 @@ class FittedCritic(FittedQ):
         here = self._of_actions(steps.seen, steps.actions)
         after = self._of_choices(steps.seen_next, steps.choices_next)
         # A step draws the values towards itself: its own error is larger than it looks.
-        share_left = np.maximum(1 - _leverages(here, self._spread), FREE)
+        share_left = np.maximum(1 - leverages_in(here, self._spread), FREE)
         worth = gamma * (1.0 - steps.is_last)
         errors = steps.rewards + (worth[:, None] * after - here) @ self._solved
         moved = np.add.reduceat((here @ pull) * len(starts) * errors / share_left, starts)
         return first @ self._solved + moved
 
 
-def _spread_of(features: Array) -> Array:
-    spread: Array = features.T @ features
-    spread[np.diag_indices_from(spread)] += RIDGE * len(features)
-    return spread
-
-
-def _leverages(features: Array, spread: Array) -> Array:
-    """How far each row lies from those that the spread is of."""
-    leverages: Array = (features * np.linalg.solve(spread, features.T).T).sum(-1)
-    return leverages
-
-
 def _beside(obs: Array, actions: Array) -> Array:
     """Observations and actions as one vector a row."""
-    vectors: Array = np.concatenate(
+    return np.concatenate(
         [np.asarray(each, np.float32).reshape(len(each), -1) for each in (obs, actions)], axis=1
     )
-    return vectors

@@ -178,7 +178,6 @@ class FittedQ:
         return values[np.arange(len(actions)), actions], (values * choices).sum(-1)
 
     def _chosen(self, model: Any, observations: Any, actions: Any) -> Any:
-        """The values of actions, as tensors."""
         return self._values(model, observations).gather(-1, actions[:, None])[:, 0]
 
     def _expected(self, model: Any, observations: Any, choices: Any) -> Any:
@@ -187,12 +186,11 @@ class FittedQ:
 
     def values(self, observations: Array) -> Array:
         """The value of each action, `(N, n)`."""
-        values: Array = (
+        return (
             self._forward(observations)
             if self._solved is None
             else self._features(observations) @ self._solved
         )
-        return values
 
     def _forward(self, observations: Array) -> Array:
         """What the network itself gives."""
@@ -269,9 +267,10 @@ class FittedQ:
         return first @ solved.T.reshape(-1) + moved
 
     def _features(self, obs: Array) -> Array:
-        """What the last layer takes, and a one."""
+        """The inputs of the last layer, and a one for its bias."""
         self._forward(obs)
-        return _with_one(self._model._features.numpy())
+        features = self._model._features.numpy().astype(np.float64)
+        return np.concatenate([features, np.ones((len(features), 1))], axis=1)
 
     @staticmethod
     def _errors(steps: Transitions, gamma: float, here: Array, after: Array) -> Array:
@@ -287,14 +286,18 @@ def _leverages(features: Array, actions: Array) -> Array:
     leverages = np.zeros(len(features))
     for action in np.unique(actions):
         rows = features[actions == action]
-        spread = rows.T @ rows
-        spread[np.diag_indices_from(spread)] += RIDGE * len(rows)
-        leverages[actions == action] = (rows * np.linalg.solve(spread, rows.T).T).sum(-1)
+        leverages[actions == action] = leverages_in(rows, spread_of(rows))
     return leverages
 
 
-def _with_one(features: Array) -> Array:
-    with_one: Array = np.concatenate(
-        [features.astype(np.float64), np.ones((len(features), 1))], axis=1
-    )
-    return with_one
+def spread_of(features: Array) -> Array:
+    """The second moments of features, summed over rows, with a ridge."""
+    spread: Array = features.T @ features
+    spread[np.diag_indices_from(spread)] += RIDGE * len(features)
+    return spread
+
+
+def leverages_in(features: Array, spread: Array) -> Array:
+    """How far each row lies from the rows that a spread is of."""
+    leverages: Array = (features * np.linalg.solve(spread, features.T).T).sum(-1)
+    return leverages

@@ -152,8 +152,7 @@ class Recordings:
     @cached_property
     def here(self) -> Array:
         """The place of the observation that each step begins with, `(N,)`."""
-        here: Array = np.arange(len(self.rewards)) + np.repeat(np.arange(len(self)), self.lengths)
-        return here
+        return np.arange(len(self.rewards)) + np.repeat(np.arange(len(self)), self.lengths)
 
     @cached_property
     def is_step_last(self) -> Array:

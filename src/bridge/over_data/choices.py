@@ -119,10 +119,7 @@ class Choices:
         if np.array_equal(self._acted, np.arange(len(self._acted))):
             return numbers
         of_network = self._own_chances(inputs, len(numbers))
-        likeliest: Array = np.argmax(
-            np.where(self._acted == numbers[:, None], of_network, -1.0), axis=1
-        )
-        return likeliest
+        return np.argmax(np.where(self._acted == numbers[:, None], of_network, -1.0), axis=1)
 
     def _own_chances(self, inputs: Any, rows: int) -> Array:
         """How probable each action of the network is, `(B, n)`."""
@@ -130,12 +127,10 @@ class Choices:
         first = None if self.manner.is_greedy else self.logp(inputs, np.zeros(rows, np.int64))
         if first is None:
             best = np.asarray(xp.to_numpy(self.best(inputs))).reshape(rows).astype(np.int64)
-            one_hot: Array = np.eye(count)[best]
-            return one_hot
+            return np.eye(count)[best]
         rest = [self.logp(inputs, np.full(rows, each)) for each in range(1, count)]
         columns = [np.asarray(each, np.float64).reshape(rows) for each in (first, *rest)]
-        stacked: Array = np.exp(np.stack(columns, axis=1))
-        return stacked
+        return np.exp(np.stack(columns, axis=1))
 
     def _logp(self, inputs: Any, actions: Nest) -> Array | None:
         return None if self.manner.is_greedy else self.logp(inputs, self._given(actions))
@@ -148,14 +143,12 @@ class Choices:
                 expected="a policy that draws its actions, or few actions to choose from",
                 hint="that a recorded action is the very same has no probability.",
             )
-        density: Array = np.exp(np.asarray(logp, np.float64))
-        return density
+        return np.exp(np.asarray(logp, np.float64))
 
     def _given(self, actions: Nest) -> Nest:
         if self.manner.is_normalized or not self.stretches:
             return actions
-        normalized: Nest = normalize_action(actions, get_base_struct_from_space(self.space))
-        return normalized
+        return normalize_action(actions, get_base_struct_from_space(self.space))
 
 
 def _repeated(rows: Any, count: int) -> Array:

@@ -10,7 +10,6 @@ or one more for each episode.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -47,7 +46,6 @@ _NEEDED: Final = ("obs", "actions", "rewards")
 _OUTCOMES: Final = ("rewards", "terminateds", "truncateds", "starts", "eps_id")
 _INFOS: Final = "infos/"
 _ABOUT: Final = "metadata/"
-Names = Mapping[str, str]
 
 
 class ArrayReader(ReaderOfEpisodes):
@@ -58,9 +56,7 @@ class ArrayReader(ReaderOfEpisodes):
 
     format = "array-columns"
 
-    def __init__(
-        self, found: list[Place], limits: Limits, names: Names = MappingProxyType({})
-    ) -> None:
+    def __init__(self, found: list[Place], limits: Limits, names: Mapping[str, str]) -> None:
         self.found = found
         self._limits = limits
         self._names = names
@@ -111,7 +107,7 @@ class ArrayReader(ReaderOfEpisodes):
 _Known = Mapping[str, "ArrayColumn | dict[str, ArrayColumn]"]
 
 
-def _by_our_names(columns: Mapping[str, ArrayColumn], names: Names) -> _Known:
+def _by_our_names(columns: Mapping[str, ArrayColumn], names: Mapping[str, str]) -> _Known:
     """The columns of a file; several `observations/PART` are one, a dict of its parts."""
     known: dict[str, ArrayColumn | dict[str, ArrayColumn]] = {}
     taken: set[str] = set()
@@ -126,7 +122,7 @@ def _by_our_names(columns: Mapping[str, ArrayColumn], names: Names) -> _Known:
                 known[ours] = columns.get(name, parts)
                 taken |= {name, *(f"{name}/{part}" for part in parts)}
                 break
-    return {**known, **{name: own for name, own in columns.items() if name not in taken}}
+    return known | {name: column for name, column in columns.items() if name not in taken}
 
 
 def _outcomes(by_name: _Known, budget: Budget) -> dict[str, Array]:
@@ -214,11 +210,7 @@ def _episode(
     number: int, columns: dict[str, Any], outcomes: Mapping[str, Array], rows: slice
 ) -> SingleAgentEpisode:
     steps = rows.stop - rows.start
-    observations, after, actions = (
-        columns.pop("obs"),
-        columns.pop("new_obs", None),
-        columns.pop("actions"),
-    )
+    observations, after = columns.pop("obs"), columns.pop("new_obs", None)
     if len(nest.a_leaf(observations)) == steps:
         last = nest.taken(observations if after is None else after, slice(steps - 1, steps))
         if after is None:
@@ -238,12 +230,9 @@ def _episode(
     return SingleAgentEpisode(
         str(number if ids is None else ids[rows.start]),
         observations=observations,
-        actions=actions,
+        actions=columns.pop("actions"),
         rewards=outcomes["rewards"][rows].astype(np.float64),
-        infos=[
-            *({name: column[t] for name, column in infos.items()} for t in range(steps)),
-            {},
-        ],
+        infos=[{name: column[t] for name, column in infos.items()} for t in range(steps)] + [{}],
         # Where nothing tells how episodes end, another one that follows tells that this one did.
         terminated=ended.get("terminateds", not ended and rows.stop < len(outcomes["rewards"])),
         truncated=ended.get("truncateds", False) and not ended.get("terminateds", False),

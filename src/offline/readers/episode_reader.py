@@ -1,4 +1,4 @@
-"""Episodes that the new stack recorded whole: one a row, packed with msgpack."""
+"""Episodes that the new stack recorded whole, packed with msgpack: one a row, or many a file."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing_extensions import Self
 
 from ...core.data.budget import Budget, Limits, corrupt
 from ...core.vault.decode.msgpack_file import decode_msgpack
+from ...v2.algorithms.episode_files import SUFFIX, read_episodes
 from ...v2.episodes.multi_agent import MultiAgentEpisode
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ...v2.recorded.episode_parquet import MAPPING
@@ -20,7 +21,32 @@ from .old_episodes import Episode
 from .places import Place
 from .tables import read_rows, tables_among, writer_of
 
-_TUPLES_IN = ("observations", "actions")
+
+class OwnReader(ReaderOfEpisodes):
+    """Files that `write_episodes` of the new stack wrote, many episodes in each."""
+
+    format = "episode-msgpack"
+
+    def __init__(self, found: list[Place]) -> None:
+        self.found = found
+
+    @classmethod
+    def of(cls, found: list[Place], limits: Limits, columns: Mapping[str, str]) -> Self | None:
+        """A reader of these files, or None if there is none of ours among them."""
+        ours = [place for place in found if place.suffix == SUFFIX and not place.member]
+        return cls(ours) if ours else None
+
+    def episodes(self, damage: Damage) -> Iterator[Episode]:
+        """Each episode; a file is read as a whole."""
+        for place in self.found:
+            episodes: list[Episode] = []
+            with damage.passing_over(place.name):
+                episodes = read_episodes(place.path)
+            yield from (episode.to_numpy() for episode in episodes)
+
+    def written_by(self, damage: Damage) -> str:
+        """This library."""
+        return "rlconnect"
 
 
 class EpisodeReader(ReaderOfEpisodes):
@@ -71,9 +97,8 @@ def _episode_of(row: dict[str, Any], budget: Budget) -> Episode:
     if "agent_episodes" in state:
         mapping = MultiAgentEpisode().agent_to_module_mapping_fn
         return MultiAgentEpisode.from_state({**state, MAPPING: mapping}).to_numpy()
-    for name in _TUPLES_IN:
-        _restore_tuples(state[name])
-    for buffer in (state.get("extra_model_outputs") or {}).values():
+    outputs = state.get("extra_model_outputs") or {}
+    for buffer in (state["observations"], state["actions"], *outputs.values()):
         _restore_tuples(buffer)
     return _whole(SingleAgentEpisode.from_state(state)).to_numpy()
 
@@ -94,13 +119,11 @@ def _whole(episode: SingleAgentEpisode) -> SingleAgentEpisode:
 
 def _restore_tuples(buffer: dict[str, Any]) -> None:
     """Let items of Tuple spaces be tuples again: msgpack knows lists only."""
-    if not buffer["finalized"]:
-        buffer["data"] = [_as_tuples(item) for item in buffer["data"]]
-    else:
-        buffer["data"] = _as_tuples(buffer["data"])
 
+    def as_tuples(item: Any) -> Any:
+        if isinstance(item, dict):
+            return {key: as_tuples(part) for key, part in item.items()}
+        return tuple(map(as_tuples, item)) if isinstance(item, (list, tuple)) else item
 
-def _as_tuples(item: Any) -> Any:
-    if isinstance(item, dict):
-        return {key: _as_tuples(part) for key, part in item.items()}
-    return tuple(map(_as_tuples, item)) if isinstance(item, (list, tuple)) else item
+    data = buffer["data"]
+    buffer["data"] = as_tuples(data) if buffer["finalized"] else [*map(as_tuples, data)]

@@ -75,19 +75,21 @@ def read_array(data: Any, budget: Budget, name: str, rows: slice | None = None) 
     part = data.shape if rows is None else (rows.stop - rows.start, *data.shape[1:])
     size = int(np.prod(part, dtype=object)) * data.dtype.itemsize
     budget.spend(size, f"{name!r}")
-    packing = data.id.get_create_plist()
-    filters = [packing.get_filter(i)[0] for i in range(packing.get_nfilters())]
-    if not filters or not size:
+    if not _filters(data) or not size:
         return np.asarray(data[() if rows is None else rows])
     return _unpacked(data, data.dtype, budget, name, rows)
+
+
+def _filters(data: Any) -> list[int]:
+    packing = data.id.get_create_plist()
+    return [packing.get_filter(i)[0] for i in range(packing.get_nfilters())]
 
 
 def _unpacked(
     data: Any, dtype: np.dtype[Any], budget: Budget, name: str, rows: slice | None = None
 ) -> Array:
     """What lies in chunks, as `dtype`."""
-    packing = data.id.get_create_plist()
-    filters = [packing.get_filter(i)[0] for i in range(packing.get_nfilters())]
+    filters = _filters(data)
     if not set(filters) <= {_DEFLATE, _SHUFFLE, _CHECKSUM}:
         raise corrupt(
             f"{name!r} is packed in a way that is not unpacked here",
@@ -140,7 +142,6 @@ _UNPACK: Final[Mapping[int, Any]] = {
     _CHECKSUM: lambda packed, size, width: packed[:-4],
 }
 
-
 _REFERENCE: Final = np.dtype([("size", "<u4"), ("place", "<u8"), ("number", "<u4")])
 """What stands in a dataset for a row that has a length of its own and lies elsewhere."""
 
@@ -164,7 +165,7 @@ def _texts(data: Any, budget: Budget, name: str) -> Array:
     count = int(np.prod(data.shape, dtype=object))
     budget.spend(128 * count, f"{name!r}")
     budget.work(20 * count, name)
-    if data.ndim != 1 or data.id.get_create_plist().get_nfilters():
+    if data.ndim != 1 or _filters(data):
         raise corrupt(f"{name!r} holds texts that are not read", found=f"shape {data.shape}")
     texts = np.empty(data.shape, object)
     for row in range(count):

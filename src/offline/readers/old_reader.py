@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -82,7 +82,7 @@ class OldReader:
         rows = 0
         for batch in self.batches(damage):
             rows += batch.count
-            for part in _parts(batch):
+            for part in parts_of(batch):
                 columns.update(dict.fromkeys(part))
                 if "eps_id" in part:
                     ids.update(part["eps_id"].tolist())
@@ -91,8 +91,9 @@ class OldReader:
         return {"written_by": writer, "columns": [*columns], "counts": counts}
 
 
-def _parts(batch: _Batch) -> Iterator[Mapping[str, Any]]:
-    yield from batch.policy_batches.values() if isinstance(batch, MultiAgentBatch) else [batch]
+def parts_of(batch: _Batch) -> Iterable[SampleBatch]:
+    """The batches of all policies; of a single agent the batch itself."""
+    return batch.policy_batches.values() if isinstance(batch, MultiAgentBatch) else [batch]
 
 
 def _batch_and_infos(record: Mapping[str, Any], budget: Budget) -> tuple[_Batch, bool]:
@@ -103,12 +104,10 @@ def _batch_and_infos(record: Mapping[str, Any], budget: Budget) -> tuple[_Batch,
 
 def _watched_batch(record: Mapping[str, Any], budget: Budget) -> tuple[_Batch, bool]:
     parts = record.get("policy_batches")
-    if isinstance(parts, Mapping):
-        return _batch_and_infos(
-            {**record, "policy_batches": {id_: _watched(part) for id_, part in parts.items()}},
-            budget,
-        )
-    return _batch_and_infos(_watched(record), budget)
+    if not isinstance(parts, Mapping):
+        return _batch_and_infos(_watched(record), budget)
+    watched = {policy: _watched(part) for policy, part in parts.items()}
+    return _batch_and_infos({**record, "policy_batches": watched}, budget)
 
 
 def _watched(columns: Any) -> Any:

@@ -113,7 +113,10 @@ class _Struct:
         if kind in (4, 5, 6):
             return self._whole()
         if kind == 8:  # a text: the least and largest value of a page
-            self._skip(self._number())
+            length = self._number()  # which moves on by itself
+            self._at += length
+            if self._at > len(self._data):
+                raise IndexError
             return None
         if kind == 12 and depth < 4:
             return self._struct(depth + 1)
@@ -122,11 +125,6 @@ class _Struct:
     def _byte(self) -> int:
         self._at += 1
         return self._data[self._at - 1]
-
-    def _skip(self, count: int) -> None:
-        self._at += count
-        if self._at > len(self._data):
-            raise IndexError
 
     def _number(self) -> int:
         value = shift = 0

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import PurePosixPath
-from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -26,7 +25,7 @@ from ..damaged import Damage
 from .json_lines import first_lines, read_lines, text_among
 from .of_episodes import ReaderOfEpisodes
 from .old_batches import array_of
-from .packed import unpack
+from .packed import unpack, unpickle
 from .places import Place
 from .tables import PickledCell, read_blocks, read_rows, tables_among, writer_of
 
@@ -37,7 +36,6 @@ _NO_OUTPUTS: Final = _NEEDED | {
 }  # fmt: skip
 _BLOCK: Final = 1024
 _Row = dict[str, Any]
-Names = Mapping[str, str]
 
 
 @dataclass
@@ -55,11 +53,7 @@ class RowReader(ReaderOfEpisodes):
     """
 
     def __init__(
-        self,
-        found: list[Place],
-        limits: Limits,
-        is_table: bool,
-        names: Names = MappingProxyType({}),
+        self, found: list[Place], limits: Limits, is_table: bool, names: Mapping[str, str]
     ) -> None:
         self.format = "row-parquet" if is_table else "row-json"
         self.found = found
@@ -79,25 +73,25 @@ class RowReader(ReaderOfEpisodes):
         return cls(text, limits, False, columns) if any(firsts) else None
 
     def _row(self, record: dict[str, Any], budget: Budget) -> _Row:
-        return _row_of({self._ours.get(name, name): own for name, own in record.items()}, budget)
+        return _row_of({self._ours.get(name, name): cell for name, cell in record.items()}, budget)
 
     def steps(self, size: int, damage: Damage) -> Iterator[dict[str, Any]]:
         """Columns of up to `size` rows at a time, as they lie in the files.
 
         What a run wrote again comes again.
         """
-        held: list[dict[str, Any]] = []
+        waiting: list[dict[str, Any]] = []
         rows = 0
         for block in self._blocks(min(size, _BLOCK), damage):
-            held.append(block)
-            rows += _length(block)
+            waiting.append(block)
+            rows += len(block["rewards"])
             while rows >= size:
-                whole = joined_columns(held)
+                whole = joined_columns(waiting)
                 yield _part(whole, 0, size)
-                held = [_part(whole, size, rows)] if rows > size else []
+                waiting = [_part(whole, size, rows)] if rows > size else []
                 rows -= size
         if rows:
-            yield joined_columns(held)
+            yield joined_columns(waiting)
 
     def _blocks(self, size: int, damage: Damage) -> Iterator[dict[str, Any]]:
         for place in self.found:
@@ -120,29 +114,27 @@ class RowReader(ReaderOfEpisodes):
         self, place: Place, first: int, count: int, columns: dict[str, Any], damage: Damage
     ) -> Iterator[dict[str, Any]]:
         """The columns of a block; row by row where they cannot be read as a whole."""
-        named = {self._ours.get(name, name): own for name, own in columns.items()}
         try:
             with one_load(self._limits) as budget, at():
-                made = {
-                    name: own
-                    if isinstance(own, np.ndarray) or name in _IDS
-                    else _column_of([_value(cell, budget, name) for cell in own], name)
-                    for name, own in named.items()
-                    if isinstance(own, np.ndarray) or any(cell is not None for cell in own)
-                }
-            if made.keys() >= _NEEDED and _is_even(made, count):
-                yield made
+                block = {}
+                for theirs, cells in columns.items():
+                    name = self._ours.get(theirs, theirs)
+                    if isinstance(cells, np.ndarray):
+                        block[name] = cells
+                    elif any(cell is not None for cell in cells):
+                        values = cells if name in _IDS else [_value(c, budget, name) for c in cells]
+                        block[name] = _column_of(values, name)
+            if block.keys() >= _NEEDED and _is_even(block, count):
+                yield block
                 return
         except RlconnectError:
             pass
         rows = []
         for number in range(count):
-            cells = {name: own[number] for name, own in named.items()}
+            record = {name: column[number] for name, column in columns.items()}
             try:
                 with one_load(self._limits) as budget, at():
-                    rows.append(
-                        _row_of({key: own for key, own in cells.items() if own is not None}, budget)
-                    )
+                    rows.append(self._row(record, budget))
             except RlconnectError as error:
                 damage.note(place.name, first + number + 1, error)
         if rows:
@@ -150,27 +142,27 @@ class RowReader(ReaderOfEpisodes):
 
     def episodes(self, damage: Damage) -> Iterator[SingleAgentEpisode]:
         """Each episode once, though a run may repeat the rows of earlier ones."""
-        held: dict[str, _Open] = {}
-        given: set[bytes] = set()
+        open_: dict[str, _Open] = {}
+        digests: set[bytes] = set()
         unnamed = 0
         for place in self.found:
             run = PurePosixPath(place.name).parent.as_posix()
             for _, row in self._read(place, self._limits, damage, self._row):
                 key = row["eps_id"] = row["eps_id"] or str(unnamed)
-                opened = held.setdefault(key, _Open(run))
+                opened = open_.setdefault(key, _Open(run))
                 if opened.run != run:
                     opened.run = run
                     if opened.rows and _is_same(opened.rows[0], row):
                         opened.rows.clear()
                 if opened.rows and not _goes_on(opened.rows[-1], row):
-                    yield from _given_once(key, held.pop(key).rows, given, damage)
-                    opened = held[key] = _Open(run)
+                    yield from _new_episode(key, open_.pop(key).rows, digests, damage)
+                    opened = open_[key] = _Open(run)
                 opened.rows.append(row)
                 if row["terminateds"] or row["truncateds"]:
-                    yield from _given_once(key, held.pop(key).rows, given, damage)
+                    yield from _new_episode(key, open_.pop(key).rows, digests, damage)
                     unnamed += 1
-        for key, opened in held.items():
-            yield from _given_once(key, opened.rows, given, damage)
+        for key, opened in open_.items():
+            yield from _new_episode(key, opened.rows, digests, damage)
 
     def written_by(self, damage: Damage) -> str | None:
         """What the first table that tells says."""
@@ -196,7 +188,7 @@ def _row_of(record: dict[str, Any], budget: Budget) -> _Row:
 
 def _value(cell: Any, budget: Budget, name: str) -> Any:
     if isinstance(cell, PickledCell):
-        return cell.value(budget, f"the {name}")
+        return unpickle(cell.data, budget, f"the {name}")
     if isinstance(cell, (str, bytes)):
         return unpack(cell, budget, f"the {name}")
     if isinstance(cell, dict) and name != "infos":
@@ -204,17 +196,10 @@ def _value(cell: Any, budget: Budget, name: str) -> Any:
     return array_of(cell, budget, name) if isinstance(cell, list) else cell
 
 
-def _length(columns: dict[str, Any]) -> int:
-    return len(columns["rewards"])
-
-
 def _is_even(columns: dict[str, Any], rows: int) -> bool:
-    """Whether all columns have so many rows."""
-    return all(
-        len(leaf) == rows
-        for own in columns.values()
-        for leaf in ([own] if isinstance(own, list) else nest.flatten(own))
-    )
+    """True if all columns have so many rows."""
+    parts = ([col] if isinstance(col, list) else nest.flatten(col) for col in columns.values())
+    return all(len(leaf) == rows for part in parts for leaf in part)
 
 
 def _stacked(rows: list[_Row]) -> dict[str, Any]:
@@ -236,8 +221,8 @@ def _column_of(cells: list[Any], name: str) -> Any:
 def _part(columns: dict[str, Any], start: int, stop: int) -> dict[str, Any]:
     rows = slice(start, stop)
     return {
-        name: own[rows] if isinstance(own, list) else nest.taken(own, rows)
-        for name, own in columns.items()
+        name: column[rows] if isinstance(column, list) else nest.taken(column, rows)
+        for name, column in columns.items()
     }
 
 
@@ -255,17 +240,18 @@ def _equal(one: Any, other: Any) -> bool:
     return len(mine) == len(theirs) and all(map(np.array_equal, mine, theirs))
 
 
-def _given_once(
-    key: str, rows: list[_Row], given: set[bytes], damage: Damage
+def _new_episode(
+    key: str, rows: list[_Row], digests: set[bytes], damage: Damage
 ) -> Iterator[SingleAgentEpisode]:
+    """The episode of some rows, unless its digest is known already."""
     try:
         with at(f"episode {key}"):
             digest = _digest(key, rows)
-            episode = None if digest in given else _episode(key, rows)
+            episode = None if digest in digests else _episode(key, rows)
     except RlconnectError as error:
         damage.note("", None, error)
         return
-    given.add(digest)
+    digests.add(digest)
     if episode is not None:
         yield episode
 

@@ -19,7 +19,6 @@ from ...core.data.damage import at
 from ...core.errors import CheckpointError, LimitExceededError, RlconnectError
 from ...core.importing.torch_needed import extra_needed
 from ..damaged import Damage
-from .packed import unpickle
 from .parquet_pages import rows_within
 from .places import Place
 
@@ -32,13 +31,9 @@ _PICKLES: Final = "ray.data.arrow_pickled_object"
 
 @dataclass(frozen=True)
 class PickledCell:
-    """A cell that Ray pickled; `value` reads it as data."""
+    """A cell that Ray pickled, to be read by `packed.unpickle`."""
 
     data: bytes
-
-    def value(self, budget: Budget, what: str) -> Any:
-        """The value in it, see `packed.unpickle`."""
-        return unpickle(self.data, budget, what)
 
 
 @contextmanager
@@ -87,17 +82,18 @@ def read_rows(
         if as_lists:
             return part.to_pylist(), part.nbytes
         with one_load(limits), at():
-            cells = [
-                list(_column(part.schema.field(i), part.column(i))) for i in range(part.num_columns)
-            ]
-        names = part.schema.names
-        return [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)], part.nbytes
+            columns = {name: list(column) for name, column in _columns(part).items()}
+        cells = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in cells], part.nbytes
 
     for rows, size in _parts(place, limits, damage, 1 if as_lists else _ROWS_AT_ONCE, rows_of):
         for row in rows:
             number += 1
             try:
-                made = _one_row(row, size // len(rows), limits, make)
+                with one_load(limits) as budget, at():
+                    budget.admit(size // len(rows))
+                    cells = {name: cell for name, cell in row.items() if cell is not None}
+                    made = make(cells, budget)
             except RlconnectError as error:
                 damage.note(place.name, number, error)
                 continue
@@ -133,14 +129,6 @@ def _rows_at_once(place: Place, metadata: Any, limits: Limits, rows: int) -> int
         return rows_within(file, metadata, rows, limits.base_memory)
 
 
-def _one_row(
-    row: dict[str, Any], size: int, limits: Limits, make: Callable[[dict[str, Any], Budget], _T]
-) -> _T:
-    with one_load(limits) as budget, at():
-        budget.admit(size)
-        return make({name: cell for name, cell in row.items() if cell is not None}, budget)
-
-
 def read_blocks(
     place: Place, limits: Limits, damage: Damage, rows: int
 ) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -148,12 +136,16 @@ def read_blocks(
 
     def columns_of(part: Any) -> tuple[int, dict[str, Any]]:
         with one_load(limits), at():
-            return part.num_rows, {
-                name: _column(part.schema.field(i), part.column(i))
-                for i, name in enumerate(part.schema.names)
-            }
+            return part.num_rows, _columns(part)
 
     yield from _parts(place, limits, damage, rows, columns_of)
+
+
+def _columns(part: Any) -> dict[str, Any]:
+    return {
+        name: _column(part.schema.field(i), part.column(i))
+        for i, name in enumerate(part.schema.names)
+    }
 
 
 def _column(field: Any, column: Any) -> Any:

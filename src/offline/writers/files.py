@@ -57,8 +57,7 @@ class Folder:
         """Write items into files of up to `most` steps.
 
         `items` come in the same order each time; `name` has a place for the number of a file, of
-        which `write` writes all items or none, `count` tells how many a written one has. `progress`
-        is told how many steps more were written.
+        which `write` writes all items or none, `count` tells how many a written one has.
         """
         number, done = 0, 0
         while (file := self.path / name.format(number)).is_file():
@@ -80,14 +79,14 @@ class Folder:
 
 
 def _parts(items: Iterator[_T], steps: Callable[[_T], int], most: int) -> Iterator[list[_T]]:
-    held: list[_T] = []
+    part: list[_T] = []
     total = 0
     for item in items:
         count = steps(item)
-        if held and total + count > most:
-            yield held
-            held, total = [], 0
-        held.append(item)
+        if part and total + count > most:
+            yield part
+            part, total = [], 0
+        part.append(item)
         total += count
-    if held:
-        yield held
+    if part:
+        yield part

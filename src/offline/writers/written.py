@@ -15,7 +15,7 @@ from ...v2.recorded.episode_parquet import write_episode_file
 from ..damaged import Damage
 from ..episode_batches import batch_of, batch_of_episode, is_number
 from ..readers.old_episodes import NEXT_INFOS
-from ..readers.old_reader import OldReader
+from ..readers.old_reader import OldReader, parts_of
 from .batch_lines import line_of
 from .files import Folder, Progress
 from .minari_files import write_minari
@@ -41,32 +41,21 @@ def write(
     if format == "minari":
         write_minari(path, episodes, f"converted/{path.name}-v0", progress)
     elif format == "parquet":
-        folder.fill(
-            "episodes-{:06d}.parquet",
-            episodes,
-            write_episode_file,
-            _rows_of,
-            len,
-            STEPS_A_FILE,
-            progress,
-        )
+        name = "episodes-{:06d}.parquet"
+        folder.fill(name, episodes, write_episode_file, _rows_of, len, STEPS_A_FILE, progress)
     else:
 
         def write_lines(file: Path, batches: list[Any]) -> None:
             with replaced_file(file) as fresh:
                 Path(fresh).write_bytes(
-                    b"".join(line_of(each, compress_columns) for each in batches)
+                    b"".join(line_of(batch, compress_columns) for batch in batches)
                 )
 
-        folder.fill(
-            "output-{:06d}.json",
-            _batches(reader, episodes),
-            write_lines,
-            _lines_of,
-            lambda batch: int(batch.count),
-            STEPS_A_FILE,
-            progress,
-        )
+        def steps_of(batch: Any) -> int:
+            return int(batch.count)
+
+        name, batches = "output-{:06d}.json", _batches(reader, episodes)
+        folder.fill(name, batches, write_lines, _lines_of, steps_of, STEPS_A_FILE, progress)
     folder.finish()
     return path
 
@@ -81,10 +70,10 @@ def _batches(reader: object, episodes: Iterable[Any]) -> Iterator[SampleBatch | 
         return
     for number, episode in enumerate(episodes):
         batch = batch_of(episode, number, _with_last_info)
-        own = str(episode.id_)
-        parts = batch.policy_batches.values() if isinstance(batch, MultiAgentBatch) else [batch]
-        for part in parts if not is_number(own) else ():
-            part["eps_id"] = [own] * len(part)
+        id_ = str(episode.id_)
+        if not is_number(id_):
+            for part in parts_of(batch):
+                part["eps_id"] = [id_] * len(part)
         yield batch
 
 
@@ -98,8 +87,7 @@ def _with_last_info(episode: SingleAgentEpisode, number: int) -> SampleBatch:
 
 def _with_later_infos(batch: SampleBatch | MultiAgentBatch) -> SampleBatch | MultiAgentBatch:
     """A batch of before Ray 2.3, whose infos are those after the steps, as one of today."""
-    parts = batch.policy_batches.values() if isinstance(batch, MultiAgentBatch) else [batch]
-    for part in parts:
+    for part in parts_of(batch):
         if "infos" in part:
             after = list(part["infos"])
             ids = part["eps_id"].tolist() if "eps_id" in part else [0] * len(after)
