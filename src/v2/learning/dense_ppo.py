@@ -12,19 +12,18 @@ from typing import Any, Final
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from typing_extensions import Self
 
 from ...core.columns import Columns
 from ...core.data.teachers import TEACHER_INPUTS
 from ...core.nets.activations import HALF, ONE, Float32
-from ...core.nets.numpy_columns import numpy_serves
 from ..distributions.torch_continuous import TorchDiagGaussian
 from ..distributions.torch_discrete import TorchCategorical
-from ..modules.encoders import TorchActorCriticEncoder, TorchMLPEncoder
-from ..modules.layers import TorchFreeLogStdMLPHead, TorchMLP, TorchMLPHead
+from ..modules.encoders import TorchActorCriticEncoder
+from ..modules.layers import TorchFreeLogStdMLPHead, TorchMLPHead
 from ..modules.ppo import DefaultPPOTorchRLModule
-from .dense_layers import DenseLayers, is_plain, is_unwatched
+from .dense_layers import DenseLayers, has_axes, is_plain, is_unwatched
 from .losses import PPOTerms
 
 _COLUMNS: Final = {
@@ -35,6 +34,8 @@ _COLUMNS: Final = {
     Columns.ACTION_DIST_INPUTS: 2,
 }
 """Columns of single precision, by how many axes they have."""
+
+_METHODS: Final = ("forward_train", "_forward_train", "compute_values")
 
 
 class Choices:
@@ -168,7 +169,7 @@ class PolicyHead:
             return None
         if type(head) is TorchFreeLogStdMLPHead and not is_plain(head.log_std):
             return None
-        layers = _mlp(head.net)
+        layers = DenseLayers.of_mlp(head.net)
         return None if layers is None else cls(layers, head)
 
     def forward(self, features: Float32) -> Float32:
@@ -222,49 +223,35 @@ class DensePPO:
     @classmethod
     def of(cls, module: Any) -> Self | None:
         """The module's; None where it is not as it comes, or somebody watches it."""
-        if type(module) is not DefaultPPOTorchRLModule or not _is_as_it_comes(module):
+        if type(module) is not DefaultPPOTorchRLModule or not is_unwatched(module, *_METHODS):
             return None
         kind = module.get_train_action_dist_cls()
         if kind not in _KINDS or module.get_exploration_action_dist_cls() is not kind:
             return None
-        encoder, head = module.encoder, module.vf
+        encoder = module.encoder
         if type(encoder) is not TorchActorCriticEncoder or not is_unwatched(encoder):
             return None
         is_shared = encoder.config.shared
         both = [encoder.encoder] if is_shared else [encoder.actor_encoder, encoder.critic_encoder]
-        if any(type(each) is not TorchMLPEncoder or not is_unwatched(each) for each in both):
-            return None
-        encoders = [_mlp(each.net) for each in both]
-        policy = PolicyHead.of(module.pi)
-        if type(head) is not TorchMLPHead or not is_unwatched(head) or head.clip_log_std:
-            return None
-        values = _mlp(head.net)
+        encoders = [DenseLayers.of_encoder(each) for each in both]
+        policy, values = PolicyHead.of(module.pi), DenseLayers.of_head(module.vf)
         if policy is None or values is None or None in encoders:
             return None
         plan = cls((encoders[0], encoders[-1]), policy, values, _KINDS[kind])  # type: ignore[arg-type]  # no None is left
         return plan if plan.by_parameter.keys() == set(module.parameters()) else None
 
-    def takes(self, batch: Mapping[str, Any]) -> bool:
+    def takes(self, batch: Mapping[str, Any], config: Any) -> bool:
         """Whether a minibatch has the usual columns, and is quicker by hand."""
-        if TEACHER_INPUTS in batch or Columns.ACTIONS not in batch:
+        if TEACHER_INPUTS in batch or not config.use_critic:
             return False
-        for name, axes in _COLUMNS.items():
-            column = batch.get(name)
-            if type(column) is not Tensor or column.dtype is not torch.float32:
-                return False
-            if not column.is_cpu or column.dim() != axes or column.requires_grad:
-                return False
-        mask, actions, obs = (
-            batch.get(Columns.LOSS_MASK),
-            batch[Columns.ACTIONS],
-            batch[Columns.OBS],
-        )
+        if not all(has_axes(batch.get(name), axes) for name, axes in _COLUMNS.items()):
+            return False
+        mask, actions = batch.get(Columns.LOSS_MASK), batch.get(Columns.ACTIONS)
         return (
             (mask is None or mask.dim() == 1)
             and type(actions) is Tensor
-            and obs.shape[1] == self._actor.inputs
             and self._kind.fit(actions, batch[Columns.ACTION_DIST_INPUTS])
-            and (numpy_serves(len(obs)) or torch.get_num_threads() == 1)
+            and self._actor.serves(batch[Columns.OBS])
         )
 
     def terms(
@@ -328,17 +315,6 @@ class DensePPO:
                 self._critic.backward(of_critic)
             self._actor.backward(of_features)
         return self.by_parameter
-
-
-def _mlp(net: Any) -> DenseLayers | None:
-    return DenseLayers.of(net.mlp) if type(net) is TorchMLP and is_unwatched(net) else None
-
-
-def _is_as_it_comes(module: nn.Module) -> bool:
-    """Whether nobody gave a module methods of its own, or hooked into it."""
-    return is_unwatched(module) and not any(
-        name in vars(module) for name in ("forward_train", "_forward_train", "compute_values")
-    )
 
 
 def _weights(mask: Tensor | None, rows: int) -> Float32:

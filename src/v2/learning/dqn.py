@@ -21,6 +21,8 @@ from ..modules.dqn import (
     QF_TARGET_NEXT_PREDS,
     QF_TARGET_NEXT_PROBS,
 )
+from .dense_dqn import DenseDQN
+from .dense_learner import DenseLearner
 from .losses import RowMean
 from .optimizers import adam
 from .q_losses import (
@@ -31,7 +33,6 @@ from .q_losses import (
     worth_of_the_next,
 )
 from .target_networks import TargetNetworkLearner
-from .torch_learner import TorchLearner
 from .train_batch import needed
 
 QF_LOSS_KEY: Final = "qf_loss"
@@ -50,8 +51,13 @@ class DQNLearner(TargetNetworkLearner):
         return [QNetAPI, TargetNetworkAPI]
 
 
-class DQNTorchLearner(DQNLearner, TorchLearner):
-    """DQN on torch modules: double or not, with values or distributions over returns."""
+class DQNTorchLearner(DQNLearner, DenseLearner):
+    """DQN on torch modules: double or not, with values or distributions over returns.
+
+    Dense networks as they come learn by `DenseDQN`.
+    """
+
+    _BY_HAND = DenseDQN
 
     @override
     def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
@@ -91,25 +97,43 @@ class DQNTorchLearner(DQNLearner, TorchLearner):
             target = rewards + worth * best
             terms = expected_loss(chosen, target, batch["weights"], config.td_error_loss_fn)
         mask = self._mask(batch, config)
-        mean = RowMean(mask)
-        loss = mean(terms.losses)
-        td_key = (module_id, names.TD_ERROR_KEY)
-        self.metrics.log_value(td_key, terms.td_error, reduce="item_series")
+        loss = RowMean(mask)(terms.losses)
+        self._keep(module_id, loss, terms.td_error, chosen.detach(), mask, fwd_out)
+        return loss
 
-        def told() -> dict[str, Tensor]:
-            values = chosen.detach() if mask is None else chosen.detach()[mask.bool()]
+    @override
+    def _loss_by_hand(self, module_id: str, by_hand: Any, batch: Mapping[str, Any]) -> Tensor:
+        terms = by_hand.terms(batch, self._config_of(module_id))
+        self._keep(module_id, terms.loss, terms.td_error, terms.chosen)
+        loss: Tensor = terms.loss
+        return loss
+
+    def _keep(
+        self,
+        module_id: str,
+        loss: Tensor,
+        td_error: Tensor,
+        chosen: Tensor,
+        mask: Tensor | None = None,
+        fwd_out: Mapping[str, Tensor] | None = None,
+    ) -> None:
+        """Keep each row's error for the buffer, and what the loss is made of for `metrics`."""
+        self.metrics.log_value((module_id, names.TD_ERROR_KEY), td_error, reduce="item_series")
+
+        def late() -> dict[str, Tensor]:
+            mean = RowMean(mask)
+            values = chosen if mask is None else chosen[mask.bool()]
             figures = {
                 QF_MEAN_KEY: mean(chosen),
                 QF_MAX_KEY: _extreme(values, torch.max),
                 QF_MIN_KEY: _extreme(values, torch.min),
-                TD_ERROR_MEAN_KEY: mean(terms.td_error),
+                TD_ERROR_MEAN_KEY: mean(td_error),
             }
-            return (
-                {**figures, **_told_of_distributions(fwd_out)} if config.num_atoms > 1 else figures
-            )
+            if fwd_out is None or ATOMS not in fwd_out:
+                return figures
+            return {**figures, **_told_of_distributions(fwd_out)}
 
-        self._keep_terms(module_id, {QF_LOSS_KEY: loss}, late=told)
-        return loss
+        self._keep_terms(module_id, {QF_LOSS_KEY: loss}, late=late)
 
     @override
     def _mask(self, batch: Mapping[str, Any], config: Any) -> Tensor | None:

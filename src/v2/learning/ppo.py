@@ -19,6 +19,7 @@ from ..modules.apis import ValueFunctionAPI
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.schedules import Scheduler
 from .bootstrapping import add_value_targets
+from .dense_learner import DenseLearner
 from .dense_ppo import DensePPO
 from .learner import Learner
 from .losses import (
@@ -29,9 +30,7 @@ from .losses import (
     value_error,
     value_explained,
 )
-from .minibatches import Batch
 from .teaching import TEACHER_COEFF, TEACHER_KL, teacher_kl
-from .torch_learner import Gradients, TorchLearner
 from .train_batch import needed
 
 _NEEDED = (
@@ -135,45 +134,26 @@ class PPOLearner(Learner):
                 schedule.set_current_value(amount(coeff))
 
 
-class PPOTorchLearner(PPOLearner, TorchLearner):
+class PPOTorchLearner(PPOLearner, DenseLearner):
     """PPO on torch modules.
 
     A module without a value function, or with `config.use_critic=False`, learns without a value
     loss. Dense networks as they come learn by `DensePPO`.
     """
 
-    @override
-    def build(self) -> None:
-        super().build()
-        self._dense: dict[str, DensePPO] = {}
+    _BY_HAND = DensePPO
 
     @override
-    def _learn(self, batch: Any, epochs: Any) -> dict[str, Any]:
-        plans = {}
-        if type(self) is PPOTorchLearner and self._peers is None:  # Nobody changed a step of it.
-            plans = {key: DensePPO.of(self.module[key].unwrapped()) for key in batch.columns}
-        is_of_all = all(plan and self._config_of(key).use_critic for key, plan in plans.items())
-        self._dense = {key: plan for key, plan in plans.items() if plan and is_of_all}
-        return super()._learn(batch, epochs)
-
-    @override
-    def _differentiate(self, batch: Batch) -> tuple[Any, dict[str, Any], Gradients]:
-        plans = self._dense
-        if not plans or not all(plans[key].takes(columns) for key, columns in batch.items()):
-            return super()._differentiate(batch)
-        losses = {}
-        for module_id, columns in batch.items():
-            terms, values = plans[module_id].terms(
-                columns,
-                self._config_of(module_id),
-                self.entropy_coeff_schedulers_per_module[module_id].get_current_value(),
-                float(self.curr_kl_coeffs_per_module[module_id]),
-            )
-            losses[module_id] = terms.total
-            self._keep(module_id, columns, terms, values)
-        self._look_at(losses)
-        by_module = [plans[module_id].gradients() for module_id in batch]
-        return {}, losses, {ref: each[ref] for each in by_module for ref in each}
+    def _loss_by_hand(self, module_id: str, by_hand: Any, batch: Mapping[str, Any]) -> Tensor:
+        terms, values = by_hand.terms(
+            batch,
+            self._config_of(module_id),
+            self.entropy_coeff_schedulers_per_module[module_id].get_current_value(),
+            float(self.curr_kl_coeffs_per_module[module_id]),
+        )
+        self._keep(module_id, batch, terms, values)
+        total: Tensor = terms.total
+        return total
 
     @override
     def compute_loss_for_module(

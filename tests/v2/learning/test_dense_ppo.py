@@ -62,9 +62,8 @@ def minibatch(act, rows=40, is_masked=False):
 def differentiated(learner, batch, by_hand):
     """Loss, its terms and gradients, by hand or by autograd."""
     module = learner.module["default_policy"]
-    learner._dense = {"default_policy": DensePPO.of(module)} if by_hand else {}
-    if by_hand:
-        assert learner._dense["default_policy"].takes(batch["default_policy"])
+    learner._by_hand = {"default_policy": DensePPO.of(module) if by_hand else None}
+    assert learner._is_by_hand(batch) == by_hand
     _, losses, gradients = learner._differentiate(batch)
     scalars, late = learner._terms["default_policy"]
     terms = {key: float(value.detach()) for key, value in {**scalars, **late()}.items()}
@@ -99,19 +98,21 @@ def test_loss_terms_and_gradients_are_those_of_autograd(model, loss, is_masked, 
         torch.testing.assert_close(gradient, wanted[name], rtol=1e-4, atol=1e-6, msg=name)
 
 
-def test_whole_updates_end_with_the_same_weights():
+def test_whole_updates_end_with_the_same_weights(monkeypatch):
     """Minibatches one after the other, clipped, by Adam: weights agree, and so do results."""
     settings = {"grad_clip": 0.5, "grad_clip_by": "global_norm", "lr": 0.01}
-    ends, results = [], []
+    ends, results, by_hand = [], [], []
+    terms = DensePPO.terms
+    monkeypatch.setattr(DensePPO, "terms", lambda *given: by_hand.append(kind) or terms(*given))
     for kind in (PPOTorchLearner, type("Watched", (PPOTorchLearner,), {})):
         learner = filled(make_learner(kind, model=TANH, act="box", **settings))
         told = learner.update(
             minibatch("box"), num_epochs=3, minibatch_size=16, shuffle_batch_per_epoch=True
         )
-        assert bool(learner._dense) == (kind is PPOTorchLearner)
         ends.append(learner.module["default_policy"].get_state())
         results.append({key: float(value.peek()) for key, value in told["default_policy"].items()})
 
+    assert set(by_hand) == {PPOTorchLearner}
     for name, weight in ends[0].items():
         np.testing.assert_allclose(weight, ends[1][name], rtol=1e-4, atol=1e-5, err_msg=name)
     assert results[0] == pytest.approx(results[1], rel=1e-3, abs=1e-5)
@@ -178,10 +179,15 @@ def test_other_networks_are_left_to_autograd(model):
 @pytest.mark.parametrize("name", ["advantages", "obs", "actions"])
 def test_columns_of_another_kind_are_left_to_autograd(name):
     """Double precision is not rounded."""
-    plan = DensePPO.of(make_learner(model=TANH).module["default_policy"])
-    columns = minibatch("discrete")["default_policy"]
-    assert plan.takes(columns)
+    learner = make_learner(model=TANH)
+    batch = minibatch("discrete")
+    assert learner._is_by_hand(batch)
 
-    columns[name] = columns[name].double()
+    batch["default_policy"][name] = batch["default_policy"][name].double()
 
-    assert not plan.takes(columns)
+    assert not learner._is_by_hand(batch)
+
+
+def test_learning_without_a_critic_is_left_to_autograd():
+    """By hand there is always a value loss."""
+    assert not make_learner(model=TANH, use_critic=False)._is_by_hand(minibatch("discrete"))
