@@ -38,13 +38,22 @@ from . import (
     verify_command,
 )
 from .command_line import take_command_line
-from .options import DONE, FINDING, MISTAKE, PATH, Audit, Chosen, Json, Report, grouped
+from .options import (
+    DONE,
+    FINDING,
+    MISTAKE,
+    PATH,
+    Audit,
+    Chosen,
+    Json,
+    Report,
+    UsageError,
+    grouped,
+)  # fmt: skip
 from .printing import print_json, show, show_lines
 from .tour import examples_of
 
 _INTERRUPTED: Final = 130
-# What typer raises for a wrong command line; where that class lives depends on its version.
-_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 app = typer.Typer(
     name="rlconnect",
@@ -247,7 +256,7 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
     except RlconnectError as error:
         return failures.known(error).tell(as_json=as_json)
-    except _UsageError as error:
+    except UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # a group of commands by itself
             typer.echo(failures.usage(error).error)
             return MISTAKE

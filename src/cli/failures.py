@@ -8,6 +8,8 @@ With `--json` the same stands on standard output as one object, too.
 
 from __future__ import annotations
 
+import re
+import shlex
 import traceback
 from dataclasses import asdict, dataclass, replace
 from types import TracebackType
@@ -15,12 +17,14 @@ from typing import Any, Final
 
 from ..core.data.damage import is_of_user, user_frames
 from ..core.errors import CheckpointError, RlconnectError
+from .command_line import given_words
 from .hints import hint_of, see_help
 from .options import MISTAKE, USER_FAILED
 from .printing import print_json
 
 TRACEBACK: Final = "RLCONNECT_TRACEBACK"
 _LONGEST_LINE: Final = 1200
+_EXTRA: Final = re.compile(r"unexpected extra argument(?:\(?s\)?)? \((.+)\)")
 _PRINTING: Final = ("click", "rich", "typer")
 _ENVIRONMENTS: Final = ("gymnasium.envs", "gymnasium.wrappers", "gymnasium.utils", "pettingzoo")
 
@@ -80,8 +84,22 @@ def known(error: RlconnectError) -> Failure:
 def usage(error: Any) -> Failure:
     """A wrong command line in typer's words, and where to read how it is written."""
     command = error.ctx.command_path if error.ctx else "rlconnect"
+    said = str(error.format_message())
+    extra = _EXTRA.search(said)
     hint = f"see how it is written: {command} --help"
-    return Failure(str(error.format_message()), "UsageError", hint)
+    return Failure(said, "UsageError", (extra and repeated_option(extra[1].split()[0])) or hint)
+
+
+def repeated_option(word: str) -> str:
+    """How to write what was typed as `--set a=1 b=2`, given `b=2`; empty for other words."""
+    words = list(given_words())
+    before = words[: words.index(word)] if word in words else []
+    at = max((place for place, each in enumerate(before) if each.startswith("-")), default=-1)
+    values = [*before[at + 1 :], word]
+    if at < 0 or len(values) == 1 or not all("=" in each for each in values):
+        return ""
+    repeated = [part for value in values for part in (before[at], value)]
+    return f"repeat the option for each: {shlex.join(repeated)}"
 
 
 def unwritten(error: OSError) -> Failure:

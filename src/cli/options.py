@@ -23,6 +23,9 @@ FINDING: Final = 1
 MISTAKE: Final = 2
 USER_FAILED: Final = 3
 
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+"""What typer raises for a wrong command line; where that class lives depends on its version."""
+
 PATH: Final = typer.Argument(
     metavar="PATH", help="A checkpoint: a folder, a file, an archive or a URL."
 )

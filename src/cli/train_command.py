@@ -19,7 +19,7 @@ from ..core.errors import ConfigError
 from ..core.text.visible import visible
 from .environments import Environment, adapting_first
 from .imports import user_module
-from .options import Json, Loading, One
+from .options import Json, Loading, One, UsageError
 from .printing import print_json, show, show_lines
 from .training_recipe import RECIPE, START, TEACHER, Recipe, free_folder
 
@@ -169,7 +169,10 @@ def _recipe(
     data: dict[str, Any] = {}
     if file is not None:
         from ..v2.config.toml_settings import data_in
+        from .failures import repeated_option
 
+        if repeated_option(str(file)):
+            raise UsageError(f"Got unexpected extra argument ({file})")
         data = data_in(file)
     if algorithm is not None:
         data["algorithm"] = algorithm

@@ -178,6 +178,10 @@ class ChosenCheckpointWarning(UserWarning):
     """A folder of a trial stands for the newest checkpoint in it."""
 
 
+class UnusedSettingWarning(UserWarning):
+    """A setting changes nothing, since another one counts."""
+
+
 class LimitExceededError(CheckpointError):
     """Reading would take more memory, depth or work than allowed."""
 

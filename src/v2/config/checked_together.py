@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import warnings
+from typing import TYPE_CHECKING, Any, Final
 
 from ...core.columns import DEFAULT_MODULE_ID
-from ...core.errors import ConfigError
+from ...core.errors import ConfigError, UnusedSettingWarning
 from .policies import default_policy_mapping_fn
 
 if TYPE_CHECKING:
     from .algorithm_config import AlgorithmConfig
+
+_SIZE: Final = "train_batch_size"
 
 
 def check_together(config: AlgorithmConfig[Any]) -> None:
@@ -27,6 +30,7 @@ def check_together(config: AlgorithmConfig[Any]) -> None:
             f"`train_batch_size_per_learner` ({config.train_batch_size_per_learner})",
             hint="make the one smaller or the other larger: config.training(...).",
         )
+    _tell_unused_size(config)
     if isinstance(config.policies_to_train, list):
         strange = [each for each in config.policies_to_train if each not in config.policies]
         if strange:
@@ -54,4 +58,17 @@ def check_together(config: AlgorithmConfig[Any]) -> None:
             "`evaluation_duration='auto'` is as long as training takes, and nothing trains beside",
             hint="config.evaluation(evaluation_parallel_to_training=True, "
             "evaluation_num_env_runners=1), or give a number.",
+        )
+
+
+def _tell_unused_size(config: AlgorithmConfig[Any]) -> None:
+    """Warn where a batch size was set beside one of each learner, which counts, as in RLlib."""
+    size, used = config.train_batch_size, config.total_train_batch_size
+    default = config.own_defaults.get(_SIZE, config.SECTIONS["training"].settings[_SIZE].default)
+    if size not in (used, default):
+        warnings.warn(
+            f"{_SIZE} ({size}) has no effect: {_SIZE}_per_learner "
+            f"({config.train_batch_size_per_learner}) counts; set that one.",
+            UnusedSettingWarning,
+            stacklevel=4,
         )

@@ -66,16 +66,20 @@ class FunctionStopper(Stopper):
 
 
 class MaximumIterationStopper(Stopper):
-    """Ends a trial after so many results."""
+    """Ends a trial after so many results; those that come again after a failure count once."""
 
     def __init__(self, max_iter: int) -> None:
         self._max_iter = max_iter
-        self._seen: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
+        self._newest: dict[str, float] = {}
 
     @override
     def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:
-        self._seen[trial_id] = self._seen.get(trial_id, 0) + 1
-        return self._seen[trial_id] >= self._max_iter
+        count, newest = self._counts.get(trial_id, 0), self._newest.get(trial_id, 0)
+        iteration = result.get("training_iteration", newest + 1)
+        if iteration > newest:
+            self._counts[trial_id], self._newest[trial_id] = count + 1, iteration
+        return self._counts.get(trial_id, 0) >= self._max_iter
 
 
 class TimeoutStopper(NoopStopper):

@@ -3,7 +3,7 @@
 import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect import v2
-from rlconnect.core.errors import ConfigError
+from rlconnect.core.errors import ConfigError, UnusedSettingWarning
 
 SPACES = (Box(-1.0, 1.0, (3,)), Discrete(2))
 
@@ -100,3 +100,22 @@ def test_schedules():
     config.validate()
 
     assert config.entropy_coeff == [[0, 0.1], [9, 0]]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "is_unused"),
+    [
+        ({"train_batch_size": 64}, True),
+        ({"train_batch_size": 64, "train_batch_size_per_learner": None}, False),
+        ({"train_batch_size": 64, "train_batch_size_per_learner": 64}, False),
+        ({"train_batch_size_per_learner": 64}, False),
+    ],
+)
+def test_a_batch_size_that_changes_nothing_is_told(sizes, is_unused, recwarn):
+    """SAC has a size for each learner, which counts, as in RLlib; DQN has none."""
+    for config in (v2.SACConfig(), v2.DQNConfig()):
+        config.environment("Pendulum-v1").training(**sizes).validate()
+        told = [each for each in recwarn if each.category is UnusedSettingWarning]
+
+        assert bool(told) is (is_unused and type(config) is v2.SACConfig)
+        recwarn.clear()

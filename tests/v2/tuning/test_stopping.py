@@ -70,3 +70,14 @@ def test_a_metric_that_stands_still_ends_its_trial():
     assert [flat("a", {"score": 1.0}) for _ in range(4)] == [False] * 3 + [True]
     assert [low("a", {"score": 1.0}) for _ in range(4)] == [False] * 4
     assert not flat("b", {"score": 1.0})
+
+
+def test_results_that_come_again_after_a_failure_count_once():
+    """A trial that went back to its second result still has five of them, not seven."""
+    enough = tuning.MaximumIterationStopper(5)
+
+    ends = [enough("a", {"training_iteration": n}) for n in (1, 2, 3, 4, 3, 4, 5)]
+
+    assert ends == [False] * 6 + [True]
+    assert [enough("b", {}) for _ in range(5)] == [False] * 4 + [True]
+    assert not enough("c", {"training_iteration": 11})  # it began from a checkpoint
