@@ -1,4 +1,4 @@
-"""How cost grows: environments, agents, pieces of a pipeline, rows of a train batch, checkpoints.
+"""How cost grows: environments, agents, pieces, rows of a train batch, steps kept, checkpoints.
 
     python benchmarks/growth.py [--only REGEX] [--most 1000000] [--json FILE]
 
@@ -25,6 +25,7 @@ SIZES = {
     "agents": (1, 4, 16, 64, 256),
     "pieces": (1, 4, 16, 64),
     "rows": (10**3, 10**4, 10**5, 10**6, 10**7),
+    "replay": (10**4, 10**5, 10**6),
     "checkpoint": (16, 256, 2048, 8192, 16384),
 }
 """A checkpoint's size is the width of its two layers; what it is told for is a MiB of its file."""
@@ -33,6 +34,7 @@ UNITS = {
     "agents": "step of an agent",
     "pieces": "piece",
     "rows": "row",
+    "replay": "step kept",
     "checkpoint": "MiB of the file",
 }
 STEPS = 64
@@ -85,6 +87,30 @@ def rows(count):
     return call, count, prepare
 
 
+def replay(count):
+    """Fill a replay buffer of so many steps, with priorities, in episodes of 200 steps."""
+    import numpy as np
+    from rlconnect.v2 import PrioritizedEpisodeReplayBuffer, SingleAgentEpisode
+
+    length, rng = 200, np.random.default_rng(0)
+    columns = {
+        "observations": list(rng.standard_normal((length + 1, 4), np.float32)),
+        "actions": list(rng.integers(2, size=length)),
+        "rewards": [1.0] * length,
+    }
+
+    def call():
+        buffer = PrioritizedEpisodeReplayBuffer(capacity=count)
+        for number in range(count // length):
+            episode = SingleAgentEpisode(
+                id_=str(number), terminated=True, len_lookback_buffer=0, **columns
+            )
+            buffer.add(episode)
+        return buffer.bytes_per_timestep / 2**10
+
+    return call, count
+
+
 def checkpoint(path):
     """Load a saved policy and act once."""
     import numpy as np
@@ -110,7 +136,7 @@ def save(width, path):
     config.rl_module(model_config=settings).build_algo().save_to_path(path)
 
 
-KINDS = {each.__name__: each for each in (environments, agents, pieces, rows, checkpoint)}
+KINDS = {each.__name__: each for each in (environments, agents, pieces, rows, replay, checkpoint)}
 
 
 def measured(kind, size):
@@ -159,10 +185,15 @@ def all_measured(only, most):
             found.setdefault(kind, {})[size] = row
             print(
                 f"| {size:,} | {contest.told(row['call'])} | {contest.told(row['seconds'])} "
-                f"| {row['kib']:,.2f} KiB |",
+                f"| {of_memory(row['kib'])} |",
                 flush=True,
             )
     return found
+
+
+def of_memory(kib):
+    """KiB, or bytes where it is less."""
+    return f"{kib:,.2f} KiB" if abs(kib) >= 1 else f"{kib * 1024:,.0f} bytes"
 
 
 def main():

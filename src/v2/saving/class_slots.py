@@ -49,6 +49,10 @@ FUNCTION: Final = Slot("a function that is called", fits=callable)
 ENVIRONMENT: Final = Slot("an environment", fits=callable, register="register_env(name, creator)")
 
 
+_ASYNCHRONOUS: Final = ("APPO", "IMPALA")
+"""What learns while it samples, and so comes out differently each time; it does not train here."""
+
+
 def algorithm_named(name: str) -> Any:
     """The algorithm of ours that has a name.
 
@@ -57,14 +61,14 @@ def algorithm_named(name: str) -> Any:
     """
     pairs = pairs_of(".algorithms", "Config")
     if name not in pairs:
+        otherwise = (
+            "others can be loaded and run, not trained, without Ray: rlconnect.legacy.Policy."
+        )
+        if name in _ASYNCHRONOUS:
+            hint = "PPO trains the same networks, sampling and learning by turns."
+        else:
+            hint = did_you_mean(str(name), pairs, otherwise=otherwise)
         raise UnknownNameError(
-            f"no algorithm {name!r}",
-            expected=", ".join(map(repr, pairs)),
-            hint=did_you_mean(
-                str(name),
-                pairs,
-                otherwise="others can be loaded and run, not trained, without Ray: "
-                "rlconnect.legacy.Policy.",
-            ),
+            f"no algorithm {name!r}", expected=", ".join(map(repr, pairs)), hint=hint
         )
     return ALGORITHM.table(f"rlconnect.v2.{name}")
