@@ -76,6 +76,7 @@ class AgentBlock:
         self._layouts: list[AgentLayout] = []
         self._columns: list[dict[Any, dict[str, Nest]]] = []
         self._forms: dict[Any, dict[str, Any]] = {}
+        self._last: Any = None
         self._rewards: list[list[Sequence[Any]]] = []
         self._infos: list[list[Mapping[Hashable, Any]]] = []
         self._times: list[float] = []
@@ -147,8 +148,7 @@ class AgentBlock:
             self._crews[index] = running.crew(index)
             self._starts[index] = stop
             self._is_open = self._is_open and self._is_together(index)
-        agent_steps = sum(map(len, layout.agents))
-        return len(pending) - len(begun), agent_steps, [*ended, *begun]
+        return len(pending) - len(begun), layout.count, [*ended, *begun]
 
     def _together(
         self, layout: AgentLayout, transitions: AgentTransitions
@@ -188,6 +188,14 @@ class AgentBlock:
 
     def _fits(self, layout: AgentLayout, columns: Mapping[Any, Mapping[str, Nest]]) -> bool:
         """Whether columns are those of the steps before, in this block and in the episodes."""
+        known = [
+            (column.dtype, column.shape) if type(column) is np.ndarray else _form(column)
+            for of_module in columns.values()
+            for column in of_module.values()
+        ]
+        names = [*map(list, columns.values())]
+        if (layout, names, known) == self._last:  # the usual case
+            return True
         forms = {
             module_id: {name: _form(column) for name, column in of_module.items()}
             for module_id, of_module in columns.items()
@@ -201,6 +209,7 @@ class AgentBlock:
         ):
             return False
         forms_before.update(forms)
+        self._last = layout, names, known
         return True
 
     def _continues(self, layout: AgentLayout, columns: Mapping[Any, Mapping[str, Nest]]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
@@ -35,6 +36,7 @@ class AgentLayout:
     Attributes:
         agents: The agents to act, for each environment.
         slots: Whose row it is, by module id.
+        count: How many rows there are.
 
     Example:
         >>> layout = AgentLayout([(("a", "p"), ("b", "q")), (("a", "p"),)])
@@ -54,15 +56,16 @@ class AgentLayout:
                 self.slots.setdefault(module_id, []).append((index, agent))
                 places.setdefault(module_id, []).append(count)
                 count += 1
+        self.count = count
         # Of each row, in the order in which agents come: where it is when modules come in order.
         back = [0] * count
-        for row, place in enumerate(place for of_module in places.values() for place in of_module):
+        by_module = [place for of_module in places.values() for place in of_module]
+        for row, place in enumerate(by_module):
             back[place] = row
         self._of_agents = [*map(picking, self.agents)]
-        self._of_modules = {
-            module_id: picking(of_module) for module_id, of_module in places.items()
-        }
-        self._in_order = picking(back)
+        self._by_module, self._in_order = picking(by_module), picking(back)
+        ends = [*accumulate(map(len, places.values()), initial=0)]
+        self._parts = dict(zip(places, map(slice, ends, ends[1:]), strict=True))
         # The keys of the observations and rewards of a step in which these agents go on together.
         self.twice = [[*agents, *agents] for agents in self.agents]
 
@@ -75,7 +78,11 @@ class AgentLayout:
         items: list[Any] = []
         for observations, picked in zip(by_env, self._of_agents, strict=True):
             items += picked(observations)
-        return {module_id: _rows(picked(items)) for module_id, picked in self._of_modules.items()}
+        ordered = self._by_module(items)
+        rows = rows_of_alike(ordered) if items and type(items[0]) is np.ndarray else None
+        if rows is None:
+            return {module_id: _rows(ordered[part]) for module_id, part in self._parts.items()}
+        return {module_id: rows[part] for module_id, part in self._parts.items()}
 
     def by_env(
         self, columns: Mapping[Any, Nest], orders: Sequence[Collection[Hashable]]

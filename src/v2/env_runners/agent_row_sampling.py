@@ -75,11 +75,12 @@ class AgentRowSampling(VectorEnvRunner):
         running, lifetime = self.running, self.num_env_steps_sampled_lifetime
         counts_agents = self.config.count_steps_by == "agent_steps"
         block, outputs, is_acting, is_final = AgentBlock(running), None, False, True
+        forward = self.module.steady_pass(explore)
         try:
             while size.wants_more(counted, self._num_ended + block.num_ended):
                 is_acting = True
                 batch, layout, observations = self._cached_to_module, rows.layout, rows.seen
-                outputs = self._forward(batch, explore, lifetime + steps) if batch else {}
+                outputs = self._forward(batch, explore, lifetime + steps, forward) if batch else {}
                 columns = rows.columns(outputs, explore)
                 if columns is None:
                     is_final = False

@@ -82,6 +82,7 @@ class RowSampling(VectorEnvRunner):
         block = StepBlock(self._seen, self.running.pending)
         if rows is not None:
             rows.begin(self.running.ids, self._shared_data)
+            forward = self.module.steady_pass(self._explore)
         first, explore, lifetime = steps, self._explore, self.num_env_steps_sampled_lifetime
         may_end = None if size.episodes is None else size.episodes - self._num_ended
         odd, outputs, columns, is_acting = None, None, None, False
@@ -91,7 +92,8 @@ class RowSampling(VectorEnvRunner):
                 if rows is None:
                     columns = {Columns.ACTIONS: self._draw(ALL_TOGETHER)[None]}
                 else:
-                    outputs = self._forward(self._cached_to_module, explore, lifetime + steps)
+                    batch = self._cached_to_module
+                    outputs = self._forward(batch, explore, lifetime + steps, forward)
                     columns = rows.columns(outputs, explore)
                     if columns is None:
                         break

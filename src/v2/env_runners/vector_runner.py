@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, Final
@@ -230,12 +230,14 @@ class VectorEnvRunner(EnvRunner):
         outputs = self._forward(batch, explore, t)
         return self._to_env(outputs, explore)
 
-    def _forward(self, batch: Any, explore: bool, t: int) -> Any:
-        module = self.module
+    def _forward(
+        self, batch: Any, explore: bool, t: int, forward: Callable[..., Any] | None = None
+    ) -> Any:
+        """Call the module; `forward` is the pass for many steps, where somebody has it at hand."""
+        if forward is None:
+            forward = self.module.forward_exploration if explore else self.module.forward_inference
         began = perf_counter()
-        outputs = (
-            module.forward_exploration(batch, t=t) if explore else module.forward_inference(batch)
-        )
+        outputs = forward(batch, t=t) if explore else forward(batch)
         self._in_module.append(perf_counter() - began)
         return outputs
 

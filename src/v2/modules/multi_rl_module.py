@@ -111,6 +111,15 @@ class MultiRLModule(RLModule):
     def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         return self._each("forward_train", batch, kwargs)
 
+    @override
+    def steady_pass(self, explore: bool) -> Callable[..., dict[str, Any]]:
+        if _passes(type(self)) != _passes(MultiRLModule):  # One of them may do something else.
+            return super().steady_pass(explore)
+        passes = {key: module.steady_pass(explore) for key, module in self._rl_modules.items()}
+        return lambda batch, **kwargs: {
+            key: passes[key](part, **kwargs) for key, part in batch.items() if key in passes
+        }
+
     def _each(
         self, method: str, batch: Mapping[str, Any], kwargs: Mapping[str, Any]
     ) -> dict[str, Any]:
@@ -260,3 +269,9 @@ class MultiRLModule(RLModule):
     @override
     def unwrapped(self) -> MultiRLModule:
         return self
+
+
+def _passes(kind: type[MultiRLModule]) -> tuple[Any, ...]:
+    """What a forward pass that acts goes through."""
+    exploring = kind.forward_exploration, kind._forward_exploration
+    return *exploring, kind.forward_inference, kind._forward_inference, kind._each

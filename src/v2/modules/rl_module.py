@@ -189,6 +189,10 @@ class RLModule(Checkpointable):
         """Give the pass that acts as its author wrote it, for who minds modes and gradients."""
         return self._forward_exploration if explore else self._forward_inference
 
+    def steady_pass(self, explore: bool) -> Callable[..., dict[str, Any]]:
+        """Give what acts for many steps, between which nobody changes a layer's mode."""
+        return self.forward_exploration if explore else self.forward_inference
+
     @classmethod
     def explores_apart(cls) -> bool:
         """True if exploring or acting best is a pass of its own."""

@@ -84,6 +84,26 @@ class TorchRLModule(nn.Module, RLModule):
                 self._evaluation.leave()
 
     @override
+    def steady_pass(self, explore: bool) -> Callable[..., dict[str, Any]]:
+        """Give what acts for many steps; where all layers act already, none is looked at again."""
+        ours = TorchRLModule.forward_exploration if explore else TorchRLModule.forward_inference
+        usual = super().steady_pass(explore)
+        if getattr(usual, "__func__", None) is not ours or _layers_in_training(self):
+            return usual
+        forward, has_gradients = self.bare_pass(explore), torch.set_grad_enabled
+
+        def passed(batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+            if not torch.is_grad_enabled():
+                return forward(batch, **kwargs)
+            has_gradients(False)  # `no_grad` makes four objects to do this.
+            try:
+                return forward(batch, **kwargs)
+            finally:
+                has_gradients(True)
+
+        return passed
+
+    @override
     def get_inference_action_dist_cls(self) -> type[Distribution]:
         dist_cls: type[Distribution] | None = self.action_dist_cls
         if dist_cls is not None:

@@ -58,6 +58,35 @@ def test_the_mode_is_put_back_when_the_pass_fails():
     assert module.drop.training
 
 
+class Loud(Linear):
+    """A user's pass around the library's."""
+
+    def forward_exploration(self, batch, **kwargs):
+        return {**super().forward_exploration(batch, **kwargs), "loud": True}
+
+
+@pytest.mark.parametrize("explore", [True, False])
+@pytest.mark.parametrize("is_together", [True, False])
+@pytest.mark.parametrize("kind", [Linear, Loud])
+@pytest.mark.parametrize("is_training", [True, False])
+def test_a_steady_pass_is_the_pass(explore, is_together, kind, is_training):
+    """It gives the same, without gradients and in evaluation mode, a user's own pass included."""
+    module = built(kind).train(is_training)
+    whole, batch = module, OBS
+    if is_together:
+        whole, batch = v2.MultiRLModule(), {"a": OBS, "gone": OBS}
+        whole.add_module("a", module)
+    steady = whole.steady_pass(explore)
+
+    passed = steady(batch, t=3) if explore else steady(batch)
+
+    assert torch.is_grad_enabled()
+    assert module.seen == (False, False, False, ["t"] if explore else [])
+    assert module.training is is_training
+    expected = whole.forward_exploration(batch, t=3) if explore else whole.forward_inference(batch)
+    assert repr(passed) == repr(expected)
+
+
 def test_a_layer_with_a_mode_of_its_own_is_told():
     """A layer that overrides `train` gets the call, not just the flag."""
 
