@@ -123,7 +123,8 @@ class Actor:
             CheckpointError: The checkpoint cannot be read.
         """
         natives = natives_of(path, policy_ids, policy_mapping_fn=policy_mapping_fn, **options)
-        actor = cls._of(natives, seed=seed, max_sessions=max_sessions)
+        is_mine = isinstance(path, (str, os.PathLike))
+        actor = cls._of(natives, seed=seed, max_sessions=max_sessions, is_mine=is_mine)
         return actor if device == "cpu" else actor.to(device)
 
     @classmethod
@@ -165,11 +166,20 @@ class Actor:
         return cls.from_policy(triple, seed=seed, max_sessions=max_sessions)
 
     @classmethod
-    def _of(cls, natives: Natives, *, seed: int | None, max_sessions: int | None) -> Self:
+    def _of(
+        cls,
+        natives: Natives,
+        *,
+        seed: int | None,
+        max_sessions: int | None,
+        is_mine: bool = False,
+    ) -> Self:
         if not natives.policies:
             _ = natives.only
         with torch_needed("this policy"):
-            players = {name: player_of(each) for name, each in natives.policies.items()}
+            players = {
+                name: player_of(each, is_mine=is_mine) for name, each in natives.policies.items()
+            }
         mapping = natives.mapping
         return cls(players, policy_mapping_fn=mapping, seed=seed, max_sessions=max_sessions)
 

@@ -30,8 +30,8 @@ class ModuleBrain:
     """What a torch RLModule computes when it acts.
 
     Default modules of dense layers compute in numpy where that is quicker, all others in torch. A
-    copy of it is used, in evaluation mode. Exploration may depend on `timestep`, how many steps it
-    has sampled.
+    copy of it over the same weights is used, in evaluation mode. Exploration may depend on
+    `timestep`, how many steps it has sampled.
     """
 
     def __init__(self, module: Any, timestep: int = 0) -> None:
@@ -162,14 +162,35 @@ class ModuleBrain:
         return copy.deepcopy(self._tensors)
 
 
+def over_same_weights(module: nn.Module) -> Any:
+    """A copy of a module whose weights lie where the module's lie; what it is moved to is its own.
+
+    Buffers are copied: layers may write to them while they act.
+
+    Example:
+        >>> layer = nn.Linear(2, 2)
+        >>> copied = over_same_weights(layer)
+        >>> copied.weight.data_ptr() == layer.weight.data_ptr()
+        True
+        >>> copied.double().weight.dtype, layer.weight.dtype
+        (torch.float64, torch.float32)
+    """
+    import copy
+
+    memo: dict[int, Any] = {
+        id(weight): nn.Parameter(weight.detach(), requires_grad=weight.requires_grad)
+        for weight in module.parameters()
+        if type(weight) is nn.Parameter
+    }
+    return copy.deepcopy(module, memo)
+
+
 class ModuleTensors(nn.Module):
     """A module's forward pass over columns and a flat list of states."""
 
     def __init__(self, module: Any) -> None:
-        import copy
-
         super().__init__()
-        self.module: Any = copy.deepcopy(module).eval()
+        self.module: Any = over_same_weights(module).eval()
         self._state = initial_state(module)
         self.gives_actions = False
 

@@ -12,35 +12,33 @@ from .pipeline_player import PipelinePlayer
 from .player import PlannedPlayer, Player
 
 
-def player_of(native: Any) -> Player:
-    """What plays a copy of a policy of either stack, or an exported one."""
+def player_of(native: Any, *, is_mine: bool = False) -> Player:
+    """What plays a policy of either stack, or an exported one: a copy of it unless it `is_mine`."""
     if isinstance(native, Policy):
-        return policy_player(native)
+        return policy_player(native, is_mine=is_mine)
     if is_triple(native):
-        return triple_player(V2Triple.of(native))
+        return triple_player(V2Triple.of(native), is_mine=is_mine)
     from .program_player import ProgramPlayer
 
     return ProgramPlayer(native)
 
 
-def policy_player(policy: Policy) -> Player:
-    """What plays a copy of a policy of the old stack: its plan, or its connectors."""
+def policy_player(policy: Policy, *, is_mine: bool = False) -> Player:
+    """What plays a policy of the old stack: its plan, or its connectors."""
     from ...legacy.policy.default_connectors import create_connectors_for_policy
 
-    copied = copy.deepcopy(policy)
-    if copied.agent_connectors is None or copied.action_connectors is None:
-        create_connectors_for_policy(copied, copied.config)
-    plan = legacy_plan(copied)
-    return (
-        PipelinePlayer(copied, plan) if plan.missing else PlannedPlayer(plan, copied, legacy_plan)
-    )
+    mine = policy if is_mine else copy.deepcopy(policy)
+    if mine.agent_connectors is None or mine.action_connectors is None:
+        create_connectors_for_policy(mine, mine.config)
+    plan = legacy_plan(mine)
+    return PipelinePlayer(mine, plan) if plan.missing else PlannedPlayer(plan, mine, legacy_plan)
 
 
-def triple_player(triple: V2Triple) -> Player:
-    """What plays copies of pipelines and a module: their plan, or they themselves."""
+def triple_player(triple: V2Triple, *, is_mine: bool = False) -> Player:
+    """What plays pipelines and a module: their plan, or they themselves."""
     from .episode_player import EpisodePlayer
     from .v2_plan import v2_plan
 
-    copied = copy.deepcopy(triple)
-    plan = v2_plan(copied)
-    return EpisodePlayer(copied, plan) if plan.missing else PlannedPlayer(plan, copied, v2_plan)
+    mine = triple if is_mine else copy.deepcopy(triple)
+    plan = v2_plan(mine)
+    return EpisodePlayer(mine, plan) if plan.missing else PlannedPlayer(plan, mine, v2_plan)

@@ -7,7 +7,7 @@ One `Decoding` serves one `open_checkpoint` call. A file that cannot be decoded 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,8 @@ from .decode.torch_file import decode_torch
 from .decode.walk import named_places
 from .file_names import DOCUMENT_ENDING, ENCODINGS
 from .files.other_files import HEAD, other_file_error
-from .files.reading import read_bytes
+from .files.passing_bytes import PassingBytes
+from .files.reading import read_bytes, read_passing
 from .records.records import (
     CallRecord,
     FileRecord,
@@ -128,14 +129,16 @@ class Decoding:
             self._decoded[path] = self._document(path, role)
         if path not in self._decoded:
             follow = path == self.named
-            data = read_bytes(path, self.limits, follow=follow, budget=self.budget)
+            encoding = ENCODINGS.get(path.suffix, "pickle")
+            read = read_passing if encoding == "pickle" else read_bytes
+            data = read(path, self.limits, follow=follow, budget=self.budget)
             place = self.place(path)
             self.files[place] = FileRecord(place, len(data), role)
-            encoding = ENCODINGS.get(path.suffix, "pickle")
+            head = bytes((data if isinstance(data, bytes) else data.data)[:HEAD])
             try:
                 self._decoded[path] = self.decode_bytes(data, place, encoding)
             except CorruptCheckpointError as error:
-                raise other_file_error(place, data[:HEAD]) or error from None
+                raise other_file_error(place, head) or error from None
         return self._decoded[path]
 
     def _document(self, path: Path, role: str) -> Any:
@@ -151,17 +154,25 @@ class Decoding:
         self.note_foreign(value, place)
         return value
 
-    def decode_bytes(self, data: bytes | memoryview, place: str, encoding: str) -> Any:
+    def decode_bytes(
+        self, data: bytes | memoryview | PassingBytes, place: str, encoding: str
+    ) -> Any:
         """The value in `data`, which lies at `place`."""
         budget, trace = self.budget, Trace()
         budget_left = budget.left
 
-        def machine(content: bytes | memoryview) -> PickleMachine:
-            return PickleMachine(content, budget, constructors=CONSTRUCTORS, trace=trace)
+        def machine(
+            content: bytes | memoryview, take_out: Callable[[int, int], bytes] | None = None
+        ) -> PickleMachine:
+            return PickleMachine(
+                content, budget, constructors=CONSTRUCTORS, trace=trace, take_out=take_out
+            )
 
         value = None
         try:
-            if encoding == "msgpack":
+            if isinstance(data, PassingBytes):
+                value = machine(data.data, data.take).load()
+            elif encoding == "msgpack":
                 from .decode.msgpack_file import array_in, decode_msgpack
 
                 def look(pickled: bytes) -> None:

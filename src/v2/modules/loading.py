@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
+import torch
+from torch import nn
 
 from ...core.errors import (
     ConfigError,
@@ -32,6 +34,7 @@ from ...core.vault.records.records import warn_of_unsafe
 from ...core.vault.shape_hints import space_hint
 from ..saving.class_names import saved_name
 from ..saving.class_slots import CATALOG, MODULE, NETWORK_CLASS
+from .adopted_weights import adopt, built_bare
 from .apis import InferenceOnlyAPI, TargetNetworkAPI
 from .misfits import deciding, module_misfit, warn_of_encoders
 from .model_config import as_settings
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 
 _M = TypeVar("_M", bound=RLModule)
 _OURS: Final = f"{__name__.partition('.')[0]}."
+_HERE: Final = f"{__name__.rpartition('.')[0]}."
 # Names of the parts of RLlib's default modules, and the module that has them.
 _PARTS_OF: Final = (
     ({"pi_encoder", "qf_encoder", "vf_encoder", "pi", "qf"}, "DefaultIQLTorchRLModule"),
@@ -76,7 +80,9 @@ def load_module(
             if checkpoint.policies
             else "",
         )
-    loader = _Loader(checkpoint, trust, strict, overrides or {}, described)
+    given: Any = path
+    is_mine = checkpoint is not given
+    loader = _Loader(checkpoint, trust, strict, overrides or {}, described, is_mine=is_mine)
     module: RLModule
     if checkpoint.kind == "module":
         (record,) = checkpoint.modules.values()
@@ -111,7 +117,8 @@ class _Loader:
     """Builds modules of one checkpoint.
 
     `overrides` are constructor arguments that go before the saved ones; `described` are networks as
-    data, for modules whose class is not here.
+    data, for modules whose class is not here. `is_mine` if nobody else has the checkpoint's arrays,
+    so that they may become weights as they are.
     """
 
     def __init__(
@@ -121,7 +128,10 @@ class _Loader:
         strict: bool,
         overrides: Mapping[str, Any],
         described: Any = None,
+        *,
+        is_mine: bool = False,
     ) -> None:
+        self.is_mine = is_mine
         self.checkpoint = checkpoint
         self.trust = trust
         self.strict = strict
@@ -162,13 +172,35 @@ class _Loader:
         kind, arguments = together(
             partial(self._class_of, record, cls), partial(self._arguments, record)
         )
+        build = partial(self._made, kind, arguments, record)
+        if self._may_adopt(kind):
+            module = built_bare(build)
+            if self._fill(module, record, arguments, adopt):
+                return module
+        module = build()
+        self._fill(module, record, arguments, _take)
+        return module
+
+    def _may_adopt(self, kind: type[RLModule]) -> bool:
+        """True if modules of a class need nothing from being built but shapes."""
+        return (
+            self.is_mine
+            and self.strict
+            and kind.__module__.startswith(_HERE)
+            and issubclass(kind, nn.Module)
+            and torch.get_default_device().type == "cpu"
+        )
+
+    def _made(
+        self, kind: type[RLModule], arguments: Mapping[str, Any], record: ModuleRecord
+    ) -> RLModule:
+        """A module with the networks that its weights are for."""
         module = self._built(kind, arguments, record)
         weight_names = _names_of_weights(module, set(record.weights))
         spare = _spare(module, weight_names) if weight_names is not None else set()
         if weight_names is not None and spare and spare == weight_names - set(record.weights):
             # A runner saved it: what only learning needs is not there.
             module = self._built(kind, {**arguments, "inference_only": True}, record)
-        self._fill(module, record, arguments)
         return module
 
     def _class_of(self, record: ModuleRecord, cls: type[RLModule]) -> type[RLModule]:
@@ -303,17 +335,23 @@ class _Loader:
             error.hint = space_hint(record) or error.hint
         return error
 
-    def _fill(self, module: RLModule, record: ModuleRecord, arguments: Mapping[str, Any]) -> None:
+    def _fill(
+        self,
+        module: Any,
+        record: ModuleRecord,
+        arguments: Mapping[str, Any],
+        take: Callable[[Any, Mapping[str, Any]], bool],
+    ) -> bool:
+        """Let a module take its weights, which have to fit; what `take` says of it."""
         if not hasattr(module, "state_dict"):
-            module.set_state(dict(record.weights))
-            return
+            return take(module, dict(record.weights))
         weight_names = set(module.state_dict())
         if (
             set(record.weights) - weight_names
             and not module.inference_only
             and _lacks_targets(module)
         ):
-            module.make_target_networks()  # type: ignore[attr-defined]  # checked one line above
+            module.make_target_networks()
             weight_names = set(module.state_dict())
         names = renamed_weights(record.weights, weight_names)
         weights = {names.get(name, name): array for name, array in record.weights.items()}
@@ -338,12 +376,7 @@ class _Loader:
         misfit = self._misfit(expected_shapes, saved_shapes, record, arguments)
         if misfit is not None:
             raise misfit
-        constants = {
-            name: value
-            for name, value in module.get_state().items()
-            if name not in weights and (name.endswith("_const") or not self.strict)
-        }
-        module.set_state({**constants, **weights})
+        return take(module, weights)
 
     def _without_weights(self, record: ModuleRecord) -> MissingPartError:
         problems = self.checkpoint.problems
@@ -356,6 +389,13 @@ class _Loader:
             or f"copy its {MODULE_STATE} file (.pkl, .msgpack or .pt) from where it was made.",
             missing=[f"{record.where}/{MODULE_STATE}"],
         )
+
+
+def _take(module: Any, weights: Mapping[str, Any]) -> bool:
+    """Let a module copy weights, and keep its own where there are none."""
+    is_whole = not hasattr(module, "state_dict") or module.state_dict().keys() <= weights.keys()
+    module.set_state(weights if is_whole else {**module.get_state(), **weights})
+    return True
 
 
 def _overrides_of(module_id: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -376,9 +416,7 @@ def _shapes(record: ModuleRecord) -> dict[str, tuple[int, ...]]:
 
 def _is_base(cls: type[RLModule]) -> bool:
     """True for the bases that are no network by themselves."""
-    return cls.__name__ in ("RLModule", "TorchRLModule") and cls.__module__.startswith(
-        __name__.rpartition(".")[0]
-    )
+    return cls.__name__ in ("RLModule", "TorchRLModule") and cls.__module__.startswith(_HERE)
 
 
 def _names_of_weights(module: RLModule, weights: set[str]) -> set[str] | None:

@@ -10,13 +10,13 @@ from gymnasium import spaces
 from torch import nn
 from typing_extensions import override
 
-from ...core.data.checked import real
 from ...core.data.damage import at
 from ...core.errors import ConfigError, WeightsError
 from ...core.runtime.sharing import Turn
 from ..distributions.torch_continuous import TorchDiagGaussian
 from ..distributions.torch_discrete import TorchCategorical
 from ..saving.checkpointable import Components
+from .adopted_weights import tensor_over
 from .apis import InferenceOnlyAPI
 from .rl_module import RLModule
 
@@ -166,7 +166,7 @@ class TorchRLModule(nn.Module, RLModule):
                 tensors[name] = value
                 continue
             with at(name):
-                tensor = value if isinstance(value, torch.Tensor) else torch.tensor(real(value))
+                tensor = value if isinstance(value, torch.Tensor) else tensor_over(value)
             if tensor.shape != parameters[name].shape:
                 raise WeightShapeError(
                     f"weight {name!r} of {type(self).__name__} has another shape (size mismatch)",

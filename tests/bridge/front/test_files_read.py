@@ -16,13 +16,13 @@ NEW = ROOT / "tests" / "golden" / "recordings" / "new" / "2.60.0-algo_pkl"
 def read(monkeypatch):
     """How often each file was decoded."""
     found = Counter()
-    plain = decoding.read_bytes
+    plain = decoding.read_passing
 
     def counted(path, *args, **kwargs):
         found[Path(path)] += 1
         return plain(path, *args, **kwargs)
 
-    monkeypatch.setattr(decoding, "read_bytes", counted)
+    monkeypatch.setattr(decoding, "read_passing", counted)
     return found
 
 

@@ -137,10 +137,10 @@ def test_each_file_is_read_once(monkeypatch):
 
     def noting(path, limits, **options):
         read.append(path)
-        return read_bytes(path, limits, **options)
+        return read_passing(path, limits, **options)
 
-    read_bytes = decoding.read_bytes
-    monkeypatch.setattr(decoding, "read_bytes", noting)
+    read_passing = decoding.read_passing
+    monkeypatch.setattr(decoding, "read_passing", noting)
 
     open_checkpoint(RECORDINGS / NEW_MODULE)
     open_checkpoint(RECORDINGS / NEW_ALGORITHM)

@@ -163,7 +163,12 @@ def array_from_buffer(machine: PickleMachine, args: tuple[Any, ...]) -> Any:
             raise NotBuiltError("the addresses of objects as numbers")
         machine.budget.spend(data.nbytes, "an array")
         data = data.tobytes()
-    return _from_bytes(machine, data, dtype, shape, order)
+    built = _from_bytes(machine, data, dtype, shape, order)
+    if not machine.owns(data):
+        return built
+    array: Any = np.ndarray((0,), "b")  # which may be written, as nobody else has its bytes
+    array.__setstate__((1, built.shape, built.dtype, order == "F", data))
+    return array
 
 
 def empty_array(machine: PickleMachine, args: tuple[Any, ...]) -> Any:
@@ -191,7 +196,8 @@ def _set_array(machine: PickleMachine, array: np.ndarray[Any, Any], state: Any) 
         return
     built = _from_bytes(machine, data, dtype, shape, "F" if fortran else "C")
     machine.budget.spend(built.nbytes, "an array")
-    cast(Any, array).__setstate__((1, built.shape, built.dtype, bool(fortran), built.tobytes("A")))
+    raw = data if machine.owns(data) else built.tobytes("A")
+    cast(Any, array).__setstate__((1, built.shape, built.dtype, bool(fortran), raw))
 
 
 def scalar(machine: PickleMachine, args: tuple[Any, ...]) -> Any:

@@ -30,6 +30,7 @@ from .walk import check_depth
 
 # Beyond this, bytes stay views of the file: arrays made of them copy nothing.
 VIEW_FROM: Final = 4096
+TAKE_OUT_FROM: Final = 1 << 20
 MAX_NAME: Final = 2000
 MAX_SKIPPED: Final = 100
 # No constructor of ours takes more; slicing endless arguments again and again takes time.
@@ -71,7 +72,8 @@ class PickleMachine:
 
     `budget` and `trace` are shared with pickles nested in this one, `nesting` counts those it lies
     in. `constructors` has what may be built, by (module, name). `persistent` resolves persistent
-    ids (torch storages); without it they stay references.
+    ids (torch storages); without it they stay references. `take_out` gives large bytes by begin
+    and end, where they need not stay in `data`.
 
     Example:
         >>> import pickle
@@ -90,6 +92,7 @@ class PickleMachine:
         trace: Trace | None = None,
         persistent: Callable[[Any], Any] | None = None,
         nesting: int = 0,
+        take_out: Callable[[int, int], bytes] | None = None,
     ) -> None:
         self.data = memoryview(data).cast("B") if not isinstance(data, memoryview) else data
         self.budget = budget
@@ -97,6 +100,7 @@ class PickleMachine:
         self.trace = trace if trace is not None else Trace()
         self.persistent = persistent
         self.nesting = nesting
+        self._take_out = take_out
         self.position = 0
         self.stack: list[Any] = []
         self.marked: list[list[Any]] = []
@@ -104,6 +108,7 @@ class PickleMachine:
         self._sparse_memo: dict[int, Any] = {}
         self._refs: dict[tuple[str, str], GlobalRef] = {}
         self._unfinished: dict[int, np.dtype[Any]] = {}
+        self._taken_out: dict[int, bytes] = {}
         self.key: Callable[[Any], Any] = KeyGuard(budget).check
         if nesting > budget.limits.max_nested_files:
             raise LimitExceededError(
@@ -114,12 +119,12 @@ class PickleMachine:
         """Decode the pickle that begins at `position`; `self.position` ends behind it."""
         self.position = position
         self.stack, self.marked, self.memo, self._sparse_memo = [], [], [], {}
-        self._unfinished = {}
+        self._unfinished, self._taken_out = {}, {}
         try:
             with no_collection():
                 self._run()
                 value = self.stack.pop()
-                self.memo, self._sparse_memo = [], {}
+                self.memo, self._sparse_memo, self._taken_out = [], {}, {}
                 check_depth(value, self.budget.limits.max_depth, self.budget)
                 return value
         except CheckpointError:
@@ -184,14 +189,19 @@ class PickleMachine:
         raise self.damaged("a line never ends")
 
     def push_bytes(self, count: int) -> None:
-        """Put `count` bytes on the stack: a copy of few, a view of many."""
+        """Put `count` bytes on the stack: a copy of few, a view of many, many more taken out."""
         raw = self.take(count)
         if count < VIEW_FROM:
             self.budget.spend(48 + count, "bytes")
             self.stack.append(bytes(raw))
-        else:
-            self.budget.spend(200, "bytes")
+            return
+        self.budget.spend(200, "bytes")
+        if self._take_out is None or count < TAKE_OUT_FROM:
             self.stack.append(raw.toreadonly())
+        else:
+            taken = self._take_out(self.position - count, self.position)
+            self._taken_out[id(taken)] = taken
+            self.stack.append(taken)
 
     def push_text(self, count: int) -> None:
         """Put a string of `count` UTF-8 bytes on the stack."""
@@ -301,6 +311,10 @@ class PickleMachine:
     def end_dtype(self, dtype: np.dtype[Any]) -> bool:
         """True if `dtype` was new until now; from its first use on it must not change."""
         return self._unfinished.pop(id(dtype), None) is not None
+
+    def owns(self, data: Any) -> bool:
+        """True once for bytes that were taken out of the file: one array may lie in them."""
+        return self._taken_out.pop(id(data), None) is not None
 
     def nested(self, data: bytes | memoryview) -> PickleMachine:
         """A machine for a pickle held inside this one, on the same budget."""

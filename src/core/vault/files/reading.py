@@ -13,8 +13,9 @@ import errno
 import json
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path, PureWindowsPath
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, TypeVar
 
 from ...data.budget import Budget, allowance
 from ...errors import (
@@ -30,6 +31,7 @@ from ..decode.load_limits import Limits
 from ..decode.walk import check_depth
 from .json_text import measure
 from .other_files import HEAD, pointer_error
+from .passing_bytes import PassingBytes
 
 READ_FLAGS: Final = (
     os.O_RDONLY
@@ -39,6 +41,8 @@ READ_FLAGS: Final = (
 )
 NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 _SMALL: Final = 1 << 20
+_LARGE: Final = 16 << 20
+_Content = TypeVar("_Content")
 _MOST_EXTENTS: Final = 10_000
 _MOST_DIGITS: Final = 400
 
@@ -124,26 +128,53 @@ def read_bytes(
     could lead anywhere, and a file that is large by holes alone. `follow` lets a link pass: where
     the caller named it, and no checkpoint did. `budget` grows with the bytes that are there.
     """
+    most = limits.max_file_bytes if most is None else most
+    return _read(path, most, follow, budget, _all)
+
+
+def read_passing(
+    path: Path, limits: Limits, *, follow: bool = False, budget: Budget | None = None
+) -> bytes | PassingBytes:
+    """As `read_bytes`; what is large may be taken out part by part."""
+    return _read(path, limits.max_file_bytes, follow, budget, _all_or_passing)
+
+
+def _read(
+    path: Path,
+    most: int,
+    follow: bool,
+    budget: Budget | None,
+    read: Callable[[int, int], _Content],
+) -> _Content:
     descriptor = opened(path, follow)
     try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
             raise CorruptCheckpointError(f"{path.name!r} is not a regular file")
-        largest = limits.max_file_bytes if most is None else most
-        size, on_disk = checked_size(descriptor, path.name, largest, facts)
+        size, on_disk = checked_size(descriptor, path.name, most, facts)
         if budget is not None:
             budget.admit(on_disk)
-        data = os.read(descriptor, size + 1)
-        while len(data) < size and (more := os.read(descriptor, size - len(data))):
-            data += more
-        lost = pointer_error(path.name, data) if size < HEAD else None
-        if lost is not None:
-            raise lost
+        data = read(descriptor, size)
+        if isinstance(data, bytes) and size < HEAD:
+            lost = pointer_error(path.name, data)
+            if lost is not None:
+                raise lost
         return data
     except (OSError, MemoryError) as error:
         raise access_error(path, error) from None
     finally:
         os.close(descriptor)
+
+
+def _all(descriptor: int, size: int) -> bytes:
+    data = os.read(descriptor, size + 1)
+    while len(data) < size and (more := os.read(descriptor, size - len(data))):
+        data += more
+    return data
+
+
+def _all_or_passing(descriptor: int, size: int) -> bytes | PassingBytes:
+    return PassingBytes(descriptor, size) if size >= _LARGE else _all(descriptor, size)
 
 
 def opened(path: Path, follow: bool) -> int:
