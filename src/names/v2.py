@@ -132,7 +132,6 @@ V2: Final = """\
     algorithms.dqn.dqn_learner algorithms.sac.sac_learner
 .learning.learner: Learner @ core.learner.learner core.learner
 .learning.learner_group: LearnerGroup @ core.learner.learner_group core.learner
-.learning.loss_check: LossError
 .learning.marwil: BCTorchLearner
 .learning.marwil: MARWILLearner @ algorithms.marwil.marwil_learner
 .learning.marwil: MARWILTorchLearner @ algorithms.marwil.torch.marwil_torch_learner
@@ -143,6 +142,7 @@ V2: Final = """\
 .learning.sac: SACTorchLearner @ algorithms.sac.torch.sac_torch_learner
 -.learning.sac: LOGPS_KEY QF_TWIN_LOSS_KEY @ algorithms.sac.sac_learner
 .learning.torch_learner: TorchLearner @ core.learner.torch.torch_learner
+.learning.update_losses: LossError
 .logging.loggers: CSVLogger JsonLogger TBXLogger UnifiedLogger
 -.logging.loggers: Logger TBXLogger UnifiedLogger @ /ray.tune.logger
 .logging.progress_line: ProgressLine

@@ -93,12 +93,12 @@ from .learning.dqn import DQNLearner as DQNLearner, DQNTorchLearner as DQNTorchL
 from .learning.iql import IQLLearner as IQLLearner, IQLTorchLearner as IQLTorchLearner
 from .learning.learner import Learner as Learner
 from .learning.learner_group import LearnerGroup as LearnerGroup
-from .learning.loss_check import LossError as LossError
 from .learning.marwil import BCTorchLearner as BCTorchLearner, MARWILLearner as MARWILLearner, MARWILTorchLearner as MARWILTorchLearner
 from .learning.optimizers import UnknownOptimizerError as UnknownOptimizerError
 from .learning.ppo import PPOLearner as PPOLearner, PPOTorchLearner as PPOTorchLearner
 from .learning.sac import SACLearner as SACLearner, SACTorchLearner as SACTorchLearner
 from .learning.torch_learner import TorchLearner as TorchLearner
+from .learning.update_losses import LossError as LossError
 from .logging.loggers import CSVLogger as CSVLogger, JsonLogger as JsonLogger, TBXLogger as TBXLogger, UnifiedLogger as UnifiedLogger
 from .logging.progress_line import ProgressLine as ProgressLine
 from .metrics.metrics_logger import MetricsLogger as MetricsLogger

@@ -41,7 +41,7 @@ class CQLTorchLearner(SACTorchLearner):
     def _update(self, batch: Batch) -> tuple[Any, dict[str, Any], Any]:
         self._iterations += 1
         key = (ALL_MODULES, names.TRAINING_ITERATION)
-        self.metrics.log_value(key, int(self._is_first), reduce="sum")
+        self.metrics.log_value(key, int(self.is_first), reduce="sum")
         return super()._update(batch)
 
     @override

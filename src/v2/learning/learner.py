@@ -87,14 +87,14 @@ class Learner(ModuleHolder):
             shuffle_batch_per_epoch and num_epochs > 1,
             num_total_minibatches,
         )
-        self._module_configs.clear()
-        self._improve(self._taken(batch, batches, episodes), epochs, dict(timesteps or {}))
+        self.improve(self.train_batch_of(batch, batches, episodes), epochs, dict(timesteps or {}))
         return None if _no_metrics_reduce else self.metrics.reduce()
 
-    def _taken(
+    def train_batch_of(
         self, batch: Any, batches: Sequence[Any] | None, episodes: Sequence[Any] | None
     ) -> TrainBatch:
-        """What is given, as columns of the modules that are to learn."""
+        """Make columns, of the modules that are to learn, of what `update` is given."""
+        self._module_configs.clear()
         all_batches = self._given_batch(batch, batches, episodes)
         trained = {
             module_id: columns
@@ -103,15 +103,26 @@ class Learner(ModuleHolder):
         }
         return TrainBatch(trained, all_batches.env_steps)
 
-    def _improve(self, batch: TrainBatch, epochs: Epochs, timesteps: Mapping[Any, Any]) -> None:
+    def improve(self, batch: TrainBatch, epochs: Epochs, timesteps: Mapping[Any, Any]) -> None:
         """Learn from columns, and move what moves with updates."""
+        self._module_configs.clear()
         self.before_gradient_based_update(timesteps=timesteps)
         if batch.columns:
             self._learn(batch, epochs)
         self.after_gradient_based_update(timesteps=timesteps)
 
+    def take_improved(self, modules: Mapping[str, Any], *, is_changed: bool) -> None:
+        """Take over the modules that other learners have improved.
+
+        Args:
+            modules: Their state.
+            is_changed: Whether there was anything to learn from; the update counts then.
+        """
+        self.module.set_state(modules)
+        self._weights_seq_no += is_changed
+
     @property
-    def _is_first(self) -> bool:
+    def is_first(self) -> bool:
         """Whether it counts what learners do together: one of them does."""
         return self._peers is None or self._peers.index == 0
 
@@ -130,7 +141,7 @@ class Learner(ModuleHolder):
         """Take the gradient steps; gives the losses of the last."""
         self._weights_seq_no += 1
         self._log_lag(batch)
-        seed = [self._order_seed, self._weights_seq_no]
+        seed = [self.order_seed, self._weights_seq_no]
         orders = np.random.default_rng(seed) if epochs.shuffle else None
         losses: dict[str, Any] = {}
         steps: dict[str, list[int]] = {module_id: [] for module_id in batch.columns}
@@ -143,7 +154,7 @@ class Learner(ModuleHolder):
                 own = getattr(columns, "part", None)
                 is_stand_in = own is not None and own.is_stand_in
                 steps[module_id].append(0 if is_stand_in else step_count(columns))
-        self._count_update(steps, count * batch.env_steps * self._is_first)
+        self._count_update(steps, count * batch.env_steps * self.is_first)
         return losses
 
     def _log_lag(self, batch: TrainBatch) -> None:

@@ -9,7 +9,6 @@ tell how many there were.
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -78,6 +77,7 @@ class LearnerGroup(Checkpointable):
         """Begin the other learners, equal to the one here: where Ray runs, its actors."""
         import torch
 
+        from .hardware import processor_count
         from .learner_actors import LearnerActors, has_room, ray_that_runs
         from .learner_processes import LearnerProcesses
         from .learner_worker import LearnerPlan
@@ -99,7 +99,7 @@ class LearnerGroup(Checkpointable):
                 found=f"num_learners={count}",
             )
         share = config.num_cpus_per_learner
-        threads = int(resources["CPU"]) if ray is not None else _processors() // count
+        threads = int(resources["CPU"]) if ray is not None else processor_count() // count
         threads = threads if share == "auto" else int(share)
         is_seen = ray is not None or torch.cuda.device_count() >= count
         has_own_device = config.num_gpus_per_learner >= 1 and is_seen
@@ -110,7 +110,7 @@ class LearnerGroup(Checkpointable):
                 config=config.copy(copy_frozen=False),
                 module_spec=module_spec,
                 state=self._learner.get_state(),
-                order_seed=self._learner._order_seed,
+                order_seed=self._learner.order_seed,
                 count=count,
                 address=address,
                 has_own_device=has_own_device,
@@ -187,8 +187,7 @@ class LearnerGroup(Checkpointable):
         )
         if minibatch_size is not None:
             epochs = replace(epochs, minibatch_size=minibatch_size * len(self))
-        learner._module_configs.clear()
-        train_batch = learner._taken(batch, batches, episodes)
+        train_batch = learner.train_batch_of(batch, batches, episodes)
         answers = others.ask(
             "improve",
             train_batch,
@@ -198,8 +197,7 @@ class LearnerGroup(Checkpointable):
             is_lent=True,
         )
         _, random_state, modules = answers[0]
-        learner.module.set_state(modules)
-        learner._weights_seq_no += bool(train_batch.columns)
+        learner.take_improved(modules, is_changed=bool(train_batch.columns))
         torch.set_rng_state(random_state)
         self._is_behind = True
         results = [result for result, *_ in answers]
@@ -396,10 +394,3 @@ def _join_errors(results: Sequence[Any], rows: Mapping[str, int]) -> None:
         for result in results:
             del result[module_id][TD_ERROR_KEY]
         results[0][module_id][TD_ERROR_KEY] = joined
-
-
-def _processors() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

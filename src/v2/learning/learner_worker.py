@@ -76,9 +76,9 @@ class LearnerWorker:
         learner = plan.learner_class(config=plan.config, module_spec=plan.module_spec)
         learner.build()
         learner.set_state(plan.state)
-        learner._order_seed = plan.order_seed
-        learner._peers = Peers(
-            self._index, plan.count, plan.address, learner.device, plan.has_own_device
+        learner.order_seed = plan.order_seed
+        learner.join(
+            Peers(self._index, plan.count, plan.address, learner.device, plan.has_own_device)
         )
         self._learner = learner
 
@@ -98,12 +98,11 @@ class LearnerWorker:
         """
         learner = self._learner
         torch.set_rng_state(random_state.clone())
-        learner._module_configs.clear()
         if learner.device.type != "cpu":
             batch = TrainBatch(from_given(batch.columns, learner.device).columns, batch.env_steps)
-        learner._improve(batch, epochs, timesteps)
+        learner.improve(batch, epochs, timesteps)
         results = learner.metrics.reduce()
-        if not learner._is_first:
+        if not learner.is_first:
             return results, None, None
         return results, torch.get_rng_state(), learner.module.get_state()
 

@@ -69,9 +69,9 @@ class LossPerNetworkLearner(TorchLearner):
 
     @override
     def _weighed(self, losses: dict[str, Any]) -> dict[str, Any]:
-        if self._peers is not None:
+        if self._shared_rows is not None:
             for (module_id, name), loss in self._temp_losses.items():
-                self._temp_losses[module_id, name] = loss * self._shares[module_id]
+                self._temp_losses[module_id, name] = self._shared_rows.weighed(module_id, loss)
         return super()._weighed(losses)
 
     @override

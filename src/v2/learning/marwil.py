@@ -104,6 +104,7 @@ class MARWILTorchLearner(MARWILLearner, TorchLearner):
         needed(batch, (Columns.VALUE_TARGETS,), type(self).__name__, module_id)
         targets = batch[Columns.VALUE_TARGETS]
         values = module.compute_values(batch, embeddings=fwd_out.get(Columns.EMBEDDINGS))
+        shared = self._shared_rows
         terms, norm = marwil_terms(
             **cloning,
             values=values,
@@ -112,7 +113,7 @@ class MARWILTorchLearner(MARWILLearner, TorchLearner):
             update_rate=config.moving_average_sqd_adv_norm_update_rate,
             beta=beta,
             vf_coeff=config.vf_coeff,
-            over_learners=partial(self._over_learners, module_id) if self.distributed else None,
+            over_learners=None if shared is None else partial(shared.mean, module_id),
         )
         self.moving_avg_sqd_adv_norms_per_module[module_id] = norm
         self._keep_terms(

@@ -56,7 +56,7 @@ class ModuleHolder(Checkpointable):
         self._is_built = False
         self._weights_seq_no = 0
         self._module_configs: dict[str, Any] = {}
-        self._order_seed: Any = None
+        self.order_seed: Any = None
         self._peers: Any = None
         self._steps_trained: dict[str, list[tuple[int, int]]] = {}
         self._env_steps_trained = 0
@@ -88,10 +88,14 @@ class ModuleHolder(Checkpointable):
         """Whether it is one of several."""
         return self._peers is not None
 
+    def join(self, peers: Any) -> None:
+        """Become one of several learners that take each gradient step together."""
+        self._peers = peers
+
     def build(self) -> None:
         """Make the modules, the pipeline and the optimisers; a subclass calls this one first."""
         seed = getattr(self.config, "seed", None)
-        self._order_seed = np.random.SeedSequence(seed).entropy
+        self.order_seed = np.random.SeedSequence(seed).entropy
         self._seed(seed)
         self._module = self._make_module()
         if self._module_spec is not None:

@@ -66,7 +66,7 @@ class TargetNetworkLearner(Learner):
             copies.move(config.tau)
             self.last_update_ts_by_mid[module_id] = step
             log = self.metrics.log_value
-            log((module_id, names.NUM_TARGET_UPDATES), int(self._is_first), reduce="lifetime_sum")
+            log((module_id, names.NUM_TARGET_UPDATES), int(self.is_first), reduce="lifetime_sum")
             log((module_id, names.LAST_TARGET_UPDATE_TS), step, reduce="max")
 
     @override

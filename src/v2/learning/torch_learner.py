@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import torch
 from typing_extensions import override
@@ -17,14 +16,15 @@ from ..metrics import names
 from ..metrics.names import DEFAULT_OPTIMIZER
 from ..modules.multi_rl_module import MultiRLModule
 from ..modules.multi_spec import MultiRLModuleSpec
+from ..modules.torch_model import parameter_counts
 from ..modules.torch_rl_module import TorchRLModule
+from .hardware import device_of
 from .learner import Learner
-from .loss_check import LossCheck
 from .minibatches import Batch
 from .optimizers import Optimizers, adam, get_lr, set_lr
-
-if TYPE_CHECKING:
-    from ..config.algorithm_config import AlgorithmConfig
+from .peers import Peers
+from .shared_rows import SharedRows
+from .update_losses import UpdateLosses
 
 Gradients = dict[Hashable, Any]
 
@@ -47,14 +47,12 @@ class TorchLearner(Learner):
         super().__init__(**kwargs)
         self._optimizers = Optimizers()
         self._params: dict[Hashable, Any] = {}
-        self._loss_check = LossCheck()
-        self._losses: dict[str, Any] = {}
-        self._shares: dict[str, float] = {}
-        self._terms: dict[str, tuple[Mapping[str, Any], Callable[[], Mapping[str, Any]]]] = {}
+        self._losses = UpdateLosses()
+        self._shared_rows: SharedRows | None = None
 
     @override
     def build(self) -> None:
-        self._device = _device_of(self.config)
+        self._device = device_of(self.config)
         self._params.clear()
         super().build()
 
@@ -194,10 +192,10 @@ class TorchLearner(Learner):
 
     def _differentiate(self, batch: Batch) -> tuple[Any, dict[str, Any], Gradients]:
         """What the forward pass gave, the losses, and their gradients."""
-        shares = None if self._peers is None else self._begin_shares(batch)
+        wait = None if self._shared_rows is None else self._shared_rows.begin(batch, self._mask_of)
         fwd_out = self.module.forward_train(batch)
-        if shares is not None:
-            self._shares = shares()
+        if wait is not None:
+            wait()
         losses = self.compute_losses(fwd_out=fwd_out, batch=batch)
         self._look_at(losses)
         gradients = self.compute_gradients(self._weighed(losses))
@@ -207,59 +205,31 @@ class TorchLearner(Learner):
 
     def _look_at(self, losses: Mapping[str, Any]) -> None:
         if not self.config.torch_skip_nan_gradients:
-            self._loss_check.look_at(losses)
+            self._losses.look_at(losses)
 
     # With other learners
+
+    @override
+    def join(self, peers: Peers) -> None:
+        super().join(peers)
+        self._shared_rows = SharedRows(peers)
 
     def _mask(self, batch: Mapping[str, Any], config: Any) -> Any:
         """Which rows the loss of a module is the mean of; None for all."""
         return batch.get(Columns.LOSS_MASK)
 
-    def _begin_shares(self, batch: Batch) -> Callable[[], dict[str, float]]:
-        """Find out how much of each loss is its own; asks the others where rows are masked."""
-        parts: dict[str, Any] = {key: getattr(each, "part", None) for key, each in batch.items()}
-        if not any(Columns.LOSS_MASK in columns for columns in batch.values()):
-            return lambda: {key: part.share for key, part in parts.items()}
-        counts: dict[str, float] = {}
-        for module_id, columns in batch.items():
-            mask = self._mask(columns, self._config_of(module_id))
-            count = len(parts[module_id]) if mask is None else float(mask.sum())
-            counts[module_id] = 0.0 if parts[module_id].is_stand_in else count
-        begin_shares: Callable[[], dict[str, float]] = self._peers.begin_shares(counts)
-        return begin_shares
+    def _mask_of(self, module_id: str, columns: Mapping[str, Any]) -> Any:
+        return self._mask(columns, self._config_of(module_id))
 
     def _weighed(self, losses: dict[str, Any]) -> dict[str, Any]:
-        """Losses by this learner's share of the rows; of all learners they add up to the mean."""
-        if self._peers is None:
+        """Losses as they add up with those of other learners."""
+        if self._shared_rows is None:
             return losses
-        return {key: loss * self._shares.get(key, 1.0) for key, loss in losses.items()}
-
-    def _over_learners(self, module_id: str, means: Any) -> Any:
-        """Means over the rows of all learners, of what are means over the rows here."""
-        share = self._shares[module_id]
-        return self._peers.added(means.detach() * share if share else torch.zeros_like(means))
+        return {key: self._shared_rows.weighed(key, loss) for key, loss in losses.items()}
 
     def _sums(self, batch: Any) -> Callable[[Any], Any] | None:
         """What adds up the sums over a module's rows of all learners; None for one alone."""
-        if self._peers is None:
-            return None
-        peers: Any = self._peers
-        is_stand_in = bool(getattr(batch, "part", None) and batch.part.is_stand_in)
-        return lambda here: peers.added(torch.zeros_like(here) if is_stand_in else here)
-
-    def _told(self, values: dict[tuple[str, str], Any]) -> dict[tuple[str, str], Any]:
-        """Numbers by module and name, as they are over the rows of all learners."""
-        if self._peers is None or not values:
-            return values
-        here = torch.stack([value.detach().float().reshape(()) for value in values.values()])
-        shares = torch.tensor([self._shares[key] for key, _ in values], device=here.device)
-        totals = self._peers.added(torch.where(shares > 0, here * shares, 0.0))
-        signs = torch.tensor([_EXTREMES.get(name[-4:], 0.0) for _, name in values])
-        if signs.any():
-            signs = signs.to(here.device)
-            extremes = self._peers.greatest(torch.where(shares > 0, here * signs, -torch.inf))
-            totals = torch.where(signs != 0, extremes * signs, totals)
-        return dict(zip(values, totals, strict=True))
+        return None if self._shared_rows is None else self._shared_rows.sums(batch)
 
     def compute_gradients(self, loss_per_module: Mapping[str, Any], **kwargs: Any) -> Gradients:
         """Compute the gradients of the sum of all losses.
@@ -374,21 +344,18 @@ class TorchLearner(Learner):
 
     @override
     def _learn(self, batch: Any, epochs: Any) -> dict[str, Any]:
-        self._loss_check.begin(self._weights_seq_no + 1)
-        self._losses = super()._learn(batch, epochs)
-        self._loss_check.end()
+        self._losses.begin(self.weights_seq_no + 1)
+        losses = super()._learn(batch, epochs)
+        self._losses.end(losses)
         self.metrics.later("update", self._tell_of_update)
-        return self._losses
+        return losses
 
     def _tell_of_update(self) -> None:
         """Log what is as it was after the last update: the terms of losses, rates and sizes."""
-        terms, self._terms = self._terms, {}
-        losses, self._losses = self._losses, {}
-        values = {(module_id, self.TOTAL_LOSS_KEY): loss for module_id, loss in losses.items()}
-        for module_id, (scalars, late) in terms.items():
-            for name, value in {**scalars, **late()}.items():
-                values[module_id, name] = value
-        for key, value in self._told(values).items():
+        values = self._losses.last_values(self.TOTAL_LOSS_KEY)
+        if self._shared_rows is not None:
+            values = self._shared_rows.numbers(values)
+        for key, value in values.items():
             self.metrics.log_value(key, value.detach(), window=1)
         for entry in self._optimizers:
             key = (entry.module_id, f"{entry.name}_{names.LR_KEY}")
@@ -405,8 +372,7 @@ class TorchLearner(Learner):
             terms: Scalars by name; an error names those that are not finite.
             late: Gives further ones, that no loss needs.
         """
-        self._loss_check.know_terms(module_id, terms)
-        self._terms[module_id] = (terms, late)
+        self._losses.know_terms(module_id, terms, late)
 
     # Around an update
 
@@ -421,22 +387,15 @@ class TorchLearner(Learner):
         self.metrics.later("update", self._tell_of_update)
 
     def _log_parameters(self) -> None:
-        counts = [0, 0]
+        log = self.metrics.log_value
+        all_fixed = all_trained = 0
         for module_id, module in self.module.items():
-            if not isinstance(module, torch.nn.Module):
-                continue
-            module_counts = [0, 0]
-            for param in module.parameters():
-                module_counts[param.requires_grad] += param.numel()
-            key = (module_id, names.NUM_TRAINABLE_PARAMETERS)
-            self.metrics.log_value(key, module_counts[1], window=1)
-            counts = [counts[0] + module_counts[0], counts[1] + module_counts[1]]
-        for name, count in zip(
-            (names.NUM_NON_TRAINABLE_PARAMETERS, names.NUM_TRAINABLE_PARAMETERS),
-            counts,
-            strict=True,
-        ):
-            self.metrics.log_value((ALL_MODULES, name), count, window=1)
+            if isinstance(module, torch.nn.Module):
+                fixed, trained = parameter_counts(module)
+                log((module_id, names.NUM_TRAINABLE_PARAMETERS), trained, window=1)
+                all_fixed, all_trained = all_fixed + fixed, all_trained + trained
+        log((ALL_MODULES, names.NUM_NON_TRAINABLE_PARAMETERS), all_fixed, window=1)
+        log((ALL_MODULES, names.NUM_TRAINABLE_PARAMETERS), all_trained, window=1)
 
     @override
     def remove_module(self, module_id: str, **kwargs: Any) -> MultiRLModuleSpec:
@@ -486,22 +445,4 @@ class TorchLearner(Learner):
         set_lr(optimizer, lr)
 
 
-_EXTREMES: Final = {"_max": 1.0, "_min": -1.0}
-"""How names end that tell the largest and the smallest of all rows, not a mean."""
-
 _OWN_POSTPROCESSING = TorchLearner.postprocess_gradients_for_module
-
-
-def _device_of(config: AlgorithmConfig) -> torch.device:
-    """A GPU where `num_gpus_per_learner` asks for one and there is one, else the CPU."""
-    gpu_count = config.num_gpus_per_learner
-    if not gpu_count:
-        return torch.device("cpu")
-    if not torch.cuda.is_available():
-        warnings.warn(
-            f"num_gpus_per_learner={gpu_count}, but torch finds no GPU: learning on the CPU.",
-            UserWarning,
-            stacklevel=3,
-        )
-        return torch.device("cpu")
-    return torch.device("cuda", int(getattr(config, "local_gpu_idx", 0) or 0))

@@ -26,8 +26,16 @@ class TorchModel(nn.Module, Model):
 
     def get_num_parameters(self) -> tuple[int, int]:
         """Count numbers that are trained, and numbers that are not."""
-        trained = sum(p.numel() for p in self.parameters() if p.requires_grad)
-        return trained, sum(p.numel() for p in self.parameters()) - trained
+        fixed, trained = parameter_counts(self)
+        return trained, fixed
+
+
+def parameter_counts(module: nn.Module) -> tuple[int, int]:
+    """Count numbers that are not trained, and numbers that are."""
+    counts = [0, 0]
+    for param in module.parameters():
+        counts[param.requires_grad] += param.numel()
+    return counts[0], counts[1]
 
 
 def make_target_network(main_net: nn.Module) -> nn.Module:

@@ -19,7 +19,7 @@ from rlconnect.core.errors import (
     SpaceError,
 )
 from rlconnect.v2 import MeanStdFilter, PPOConfig, make_multi_agent
-from rlconnect.v2.learning.loss_check import LossError
+from rlconnect.v2.learning.update_losses import LossError
 
 from tests.bridge.teach.rule import SEEN, SMALL, Follow, Sign, recurrent, teacher
 from tests.core.vault.recorded import ROOT

@@ -11,7 +11,7 @@ from rlconnect.v2.learning.learner_processes import (
     LearnerProcesses,
     LostLearnerError,
 )
-from rlconnect.v2.learning.loss_check import LossError
+from rlconnect.v2.learning.update_losses import LossError
 
 from tests.v2.learning.learning_cases import episode
 from tests.v2.learning.test_learners import STEPS, Failing, distance, group_of, weights_of

@@ -59,8 +59,8 @@ def differentiated(learner, batch, by_hand):
     learner._by_hand = {"default_policy": DenseDQN.of(module) if by_hand else None}
     assert learner._is_by_hand(batch) == by_hand
     _, losses, gradients = learner._differentiate(batch)
-    scalars, late = learner._terms["default_policy"]
-    terms = {key: float(value.detach()) for key, value in {**scalars, **late()}.items()}
+    values = learner._losses.last_values("total_loss")
+    terms = {name: float(value.detach()) for (_, name), value in values.items()}
     (errors,) = learner.metrics.reduce()["default_policy"]["td_error"].values()
     names = {param: name for name, param in module.named_parameters()}
     by_name = {names[param]: gradient.clone() for param, gradient in gradients.items()}

@@ -26,9 +26,9 @@ from rlconnect.v2.learning.learner_processes import (
     LostLearnerError,
 )
 from rlconnect.v2.learning.learner_worker import LearnerPlan
-from rlconnect.v2.learning.loss_check import LossError
 from rlconnect.v2.learning.messages import SharedPages
 from rlconnect.v2.learning.minibatches import Epochs, minibatches
+from rlconnect.v2.learning.update_losses import LossError
 from rlconnect.v2.modules.row_part import RowPart, drawn_for_all
 
 from tests.v2.learning.learning_cases import (

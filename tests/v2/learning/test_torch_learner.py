@@ -14,8 +14,8 @@ from rlconnect.v2 import (
     UnknownModuleError,
     UnknownOptimizerError,
 )
-from rlconnect.v2.learning.loss_check import LossCheck
 from rlconnect.v2.learning.module_holder import NotBuiltError
+from rlconnect.v2.learning.update_losses import UpdateLosses
 
 from tests.v2.learning.learning_cases import (
     MLP,
@@ -337,7 +337,7 @@ def test_a_wrong_sum_of_fine_terms_is_told_as_such():
     """Terms that are finite are named as fine; without any nothing is said of them."""
     fine = {"policy_loss": torch.tensor(1.0), "vf_loss": torch.tensor(2.0)}
 
-    check = LossCheck()
+    check = UpdateLosses()
     check.know_terms("a", fine)
 
     with pytest.raises(LossError) as summed:

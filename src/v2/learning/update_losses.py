@@ -1,9 +1,9 @@
-"""Losses that are no numbers: found, and told with the terms they come from."""
+"""The losses of an update: those that are no numbers are found, the last ones are told."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -18,15 +18,17 @@ class LossError(RlconnectError, ArithmeticError):
     """
 
 
-class LossCheck:
-    """Looks at every loss of an update.
+class UpdateLosses:
+    """Looks at every loss of an update, and keeps the last ones with their terms.
 
-    On a CPU at once, before a wrong one reaches the weights. On a GPU when the update is over:
-    looking at each would make it wait for each.
+    It looks on a CPU at once, before a wrong one reaches the weights. On a GPU when the update is
+    over: looking at each would make it wait for each.
     """
 
     def __init__(self) -> None:
         self._terms: dict[str, Mapping[str, Any]] = {}
+        self._last: dict[str, Any] = {}
+        self._last_terms: dict[str, tuple[Mapping[str, Any], Callable[[], Mapping[str, Any]]]] = {}
         self._waiting: list[tuple[str, Any, Mapping[str, Any], int]] = []
         self._update = self._minibatch = 0
 
@@ -40,9 +42,12 @@ class LossCheck:
         self._waiting.clear()
         self._update, self._minibatch = update, 0
 
-    def know_terms(self, module_id: str, terms: Mapping[str, Any]) -> None:
-        """Keep what the next loss of a module is made of."""
+    def know_terms(
+        self, module_id: str, terms: Mapping[str, Any], late: Callable[[], Mapping[str, Any]] = dict
+    ) -> None:
+        """Keep what the next loss of a module is made of; `late` gives what is only told."""
         self._terms[module_id] = terms
+        self._last_terms[module_id] = (terms, late)
 
     def look_at(self, losses: Mapping[str, Any]) -> None:
         """Check losses, or keep them until `end`.
@@ -65,12 +70,13 @@ class LossCheck:
             elif not math.isfinite(loss.item()):
                 raise _error(module_id, loss.item(), terms, self._update, self._minibatch)
 
-    def end(self) -> None:
-        """Check what waits.
+    def end(self, losses: Mapping[str, Any]) -> None:
+        """Check what waits, and keep the losses of the last minibatch.
 
         Raises:
             LossError: One was not finite; the weights have seen it.
         """
+        self._last = dict(losses)
         if self._waiting:
             are_finite = torch.stack([loss for _, loss, *_ in self._waiting]).isfinite().tolist()
             for is_finite, (module_id, loss, terms, minibatch) in zip(
@@ -78,6 +84,20 @@ class LossCheck:
             ):
                 if not is_finite:
                     raise _error(module_id, loss.item(), terms, self._update, minibatch)
+
+    def last_values(self, total: str) -> dict[tuple[str, str], Any]:
+        """Hand over the losses of the last update and their terms, by module and name.
+
+        Args:
+            total: The name of a loss as a whole.
+        """
+        losses, self._last = self._last, {}
+        terms, self._last_terms = self._last_terms, {}
+        values = {(module_id, total): loss for module_id, loss in losses.items()}
+        for module_id, (scalars, late) in terms.items():
+            for name, value in {**scalars, **late()}.items():
+                values[module_id, name] = value
+        return values
 
 
 def _error(
