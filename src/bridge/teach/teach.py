@@ -152,7 +152,7 @@ def teach(
     config = taught_config(config, learning, voice, num_envs, lr, steps, values, seed)
     kind = SingleAgentEnvRunner if mapping is None else MultiAgentEnvRunner
     runner = kind(config=config)
-    settling = Settling(runner._env_to_module.connectors, steps)
+    settling = Settling(runner.env_to_module.connectors, steps)
     try:
         learner = config.build_learner(spaces=runner.get_spaces())
         if weights is not None:
@@ -180,7 +180,7 @@ def teach(
             divergences = [result[name][TEACHER_KL].peek() for name in learner.module]
             lessons.append(Lesson(played, alike, float(np.mean(divergences))))
             modules = {name: each.unwrapped() for name, each in learner.module.items()}
-            pipelines = runner._env_to_module, runner._module_to_env
+            pipelines = runner.env_to_module, runner.module_to_env
             taught: Any = triples_of(modules, *pipelines)
             if mapping is None:
                 taught = V2Triple(pipelines[0], modules[DEFAULT_MODULE_ID], pipelines[1])

@@ -16,31 +16,24 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ...core.columns import ALL_MODULES, DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
 from ..config import connector_builders
-from ..config.file_settings import is_told
 from ..config.saved_config import config_from
 from ..env_runners.callback_hooks import CallbackHooks, callback_objects
 from ..logging.progress_line import ProgressLine
 from ..metrics import names
 from ..metrics.metrics_logger import MetricsLogger
-from ..recorded.episode_parquet import EpisodeParquetWriter, write_episode_file
-from ..recorded.row_parquet import write_row_file
 from .env_runner_group import EnvRunnerGroup, module_of
-from .episode_files import EpisodeWriter
-from .evaluation import Evaluation, Training
+from .evaluation import Evaluation
 from .iteration import Enough, Progress, Rates, ResultDict
 from .local_sampling import with_local_sampling
 from .module_changes import ModuleChanges
 from .runner_counts import RunnerCounts
-from .sampling import synchronous_parallel_sample
+from .sampling import Sampler
 from .saving import SavedAlgorithm
 
 if TYPE_CHECKING:
@@ -63,6 +56,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         config: The settings; frozen.
         env_runner_group: All env runners that sample for training.
         learner_group: What learns.
+        sampler: What samples for training, counts it, and records it if asked to.
         metrics: Where everything is counted.
         progress_line: What shows each result in a terminal; None shows nothing.
 
@@ -103,7 +97,6 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         self._rates = Rates()
         self._last_result: ResultDict = {}
         self._logdir: str | None = None
-        self._writer = _writer_of(made)
         self._logger = None if logger_creator is None else logger_creator(made.to_dict())
         self.progress_line = ProgressLine(sys.stderr) if sys.stderr.isatty() else None
         self.setup(made)
@@ -150,8 +143,11 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
             self.env_runner_group = EnvRunnerGroup(
                 config, on_recreated=lambda found: self._on_recreated(found, False)
             )
+        self.sampler = Sampler(config, self.env_runner_group, self.metrics)
         self.learner_group = self._make_learner_group(config)
-        self._evaluation = Evaluation(config, on_recreated=self._on_recreated)
+        self._evaluation = Evaluation(
+            config, self._hooks, on_recreated=lambda found: self._on_recreated(found, True)
+        )
         if self.env_runner_group is not None:
             self.env_runner_group.sync_weights(
                 from_worker_or_learner_group=self.learner_group, inference_only=True
@@ -172,8 +168,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
     @property
     def iteration(self) -> int:
         """How many calls of `train()` there were."""
-        count: int = self._progress.iteration
-        return count
+        return self._progress.iteration
 
     training_iteration = _iteration = iteration
 
@@ -201,8 +196,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
     @property
     def eval_env_runner_group(self) -> EnvRunnerGroup | None:
         """The env runners that evaluate; None as long as nothing was evaluated."""
-        group: EnvRunnerGroup | None = self._evaluation.group
-        return group
+        return self._evaluation.group
 
     @property
     def eval_env_runner(self) -> Any:
@@ -286,38 +280,6 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
     def training_step(self) -> None:
         """Sample and learn once; what happens is counted in `metrics`."""
 
-    def _sample_batch(self) -> list[Any]:
-        """Sample the episodes of a train batch, and count what they have."""
-        config = self.config
-        by_agent = config.is_multi_agent and config.count_steps_by == "agent_steps"
-        size = config.total_train_batch_size
-        return self._sample(**{"max_agent_steps" if by_agent else "max_env_steps": size})
-
-    def _sample(self, **enough: Any) -> list[Any]:
-        """Sample episodes until there are enough, at least once, and count what they have."""
-        with self.metrics.log_time((names.TIMERS, names.ENV_RUNNER_SAMPLING_TIMER)):
-            is_late = self._group.keeps_counts
-            given = synchronous_parallel_sample(
-                worker_set=self._group,
-                concat=True,
-                sample_timeout_s=self.config.sample_timeout_s,
-                _return_metrics=not is_late,
-                **enough,
-            )
-            if is_late:
-                episodes = given
-                self.metrics.later(names.ENV_RUNNER_RESULTS, self._tell_of_sampling)
-            else:
-                episodes, results = given
-                self.metrics.aggregate(results, key=names.ENV_RUNNER_RESULTS)
-        if self._writer is not None:
-            self._writer.write(episodes)
-        found: list[Any] = episodes
-        return found
-
-    def _tell_of_sampling(self) -> None:
-        self.metrics.aggregate([self.env_runner.get_metrics()], key=names.ENV_RUNNER_RESULTS)
-
     def _learn(self, episodes: list[Any] | None = None, batch: Any = None) -> set[str]:
         """Learn from episodes or a batch, and count what came of it.
 
@@ -387,7 +349,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         interval = self.config.evaluation_interval
         is_time = bool(interval) and (self.iteration + 1) % interval == 0
         if is_time and self.config.evaluation_parallel_to_training:
-            return self._compiled(*self._train_and_evaluate())
+            return self._compiled(*self._evaluation.run_beside(self, self._train_enough))
         calls = self._train_enough()
         evaluated = None
         if is_time:
@@ -395,48 +357,14 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
                 evaluated = self.evaluate()
         return self._compiled(calls, evaluated)
 
-    def _train_and_evaluate(self) -> tuple[int, ResultDict]:
-        """Train here, while the evaluation of what was there before runs in other processes."""
-        timer = self.metrics.log_time((names.TIMERS, names.EVALUATION_ITERATION_TIMER))
-        took = self.metrics.peek((names.TIMERS, names.TRAINING_ITERATION_TIMER), default=0.0)
-        is_over = Event()
-
-        def evaluate() -> ResultDict:
-            with timer:
-                results: ResultDict = self._evaluation.sample(
-                    self, Training(float(took), is_over.is_set)
-                )
-            return results
-
-        self._hooks.call("on_evaluate_start", algorithm=self, metrics_logger=self.metrics)
-        self._evaluation.prepare(self)
-        with ThreadPoolExecutor(1) as beside:
-            waiting = beside.submit(evaluate)
-            try:
-                calls = self._train_enough()
-            finally:
-                is_over.set()
-            evaluated = waiting.result()
-        self._tell_evaluated(evaluated)
-        return calls, evaluated
-
     def _train_enough(self) -> int:
         """Call `training_step` until the iteration has done enough; gives how often."""
         with self.metrics.log_time((names.TIMERS, names.TRAINING_ITERATION_TIMER)):
-            return self._train_steps()
+            return Enough.of(self.config).repeat(self._train_once, self._sampled, self._trained)
 
-    def _train_steps(self) -> int:
-        enough = Enough.of(self.config)
-        began, sampled, counts = perf_counter(), self._sampled(), enough.trained > 0
-        trained = self._trained() if counts else 0
-        calls = 0
-        while True:
-            with self.metrics.log_time((names.TIMERS, names.TRAINING_STEP_TIMER)):
-                self.training_step()
-            calls += 1
-            learnt = self._trained() - trained if counts else 0
-            if enough.reached(perf_counter() - began, self._sampled() - sampled, learnt):
-                return calls
+    def _train_once(self) -> None:
+        with self.metrics.log_time((names.TIMERS, names.TRAINING_STEP_TIMER)):
+            self.training_step()
 
     def _sampled(self) -> int:
         key = (names.ENV_RUNNER_RESULTS, names.NUM_ENV_STEPS_SAMPLED_LIFETIME)
@@ -479,10 +407,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         Returns:
             What runners counted, under "env_runners".
         """
-        self._hooks.call("on_evaluate_start", algorithm=self, metrics_logger=self.metrics)
-        results: ResultDict = self._evaluation.run(self)
-        self._tell_evaluated(results)
-        return results
+        return self._evaluation.run(self)
 
     def film_evaluations(self, path: str | os.PathLike[str]) -> None:
         """Film the first episode of each evaluation from now on (the extra `video`).
@@ -494,14 +419,6 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
             path: The film, a `.gif` or `.mp4`; each is made once the last was taken away.
         """
         self._evaluation.film(Path(path))
-
-    def _tell_evaluated(self, results: ResultDict) -> None:
-        self._hooks.call(
-            "on_evaluate_end",
-            algorithm=self,
-            metrics_logger=self.metrics,
-            evaluation_metrics=results,
-        )
 
     # The end
 
@@ -529,16 +446,3 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
             env_runner_indices=indices,
             is_evaluation=is_evaluation,
         )
-
-
-def _writer_of(config: AlgorithmConfig) -> EpisodeWriter | EpisodeParquetWriter | None:
-    if config.output is None or is_told(config.output):
-        return None
-    if Path(config.output).is_file():
-        raise ConfigError(
-            "config.offline_data(output=...)", expected="a folder", found=config.output
-        )
-    if config.output_write_method == "write_msgpack":
-        return EpisodeWriter(config.output)
-    write = write_episode_file if config.output_write_episodes else write_row_file
-    return EpisodeParquetWriter(config.output, config.env, config.output_max_rows_per_file, write)

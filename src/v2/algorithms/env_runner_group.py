@@ -234,7 +234,7 @@ class EnvRunnerGroup(RunnerCounts):
 
     def _merging_pipeline(self) -> Any:
         if self.local_env_runner is not None:
-            return self.local_env_runner._env_to_module
+            return self.local_env_runner.env_to_module
         if self._merger is None:
             self._merger = self.config.build_env_to_module_connector(spaces=self.get_spaces())
         return self._merger

@@ -19,9 +19,11 @@ from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.decoding import Decoding
 from ...core.vault.files.reading import entries
 from ...core.vault.own.atomic import replaced_file
+from ..config.file_settings import is_told
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..episodes.single_agent import SingleAgentEpisode
-from ..recorded.episode_parquet import MAPPING
+from ..recorded.episode_parquet import MAPPING, EpisodeParquetWriter, write_episode_file
+from ..recorded.row_parquet import write_row_file
 from ..saving.checkpoint_files import packed_state, plain_state
 
 FORMAT: Final = "rlconnect.episodes"
@@ -106,6 +108,24 @@ def _read(kind: str, state: dict[str, Any]) -> Any:
     return _KINDS[kind].from_state(state)
 
 
+def episode_writer(config: Any) -> EpisodeWriter | EpisodeParquetWriter | None:
+    """Make what records an algorithm's episodes, as `config.offline_data(output=...)` says.
+
+    Raises:
+        ConfigError: The output is no folder.
+    """
+    if config.output is None or is_told(config.output):
+        return None
+    if Path(config.output).is_file():
+        raise ConfigError(
+            "config.offline_data(output=...)", expected="a folder", found=config.output
+        )
+    if config.output_write_method == "write_msgpack":
+        return EpisodeWriter(config.output)
+    write = write_episode_file if config.output_write_episodes else write_row_file
+    return EpisodeParquetWriter(config.output, config.env, config.output_max_rows_per_file, write)
+
+
 class EpisodeWriter:
     """Records what is sampled, a file for each call.
 
@@ -115,10 +135,6 @@ class EpisodeWriter:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._folder = Path(folder)
-        if self._folder.is_file():
-            raise ConfigError(
-                "config.offline_data(output=...)", expected="a folder", found=str(folder)
-            )
         self._count = len(list(self._folder.glob(f"*{SUFFIX}")))
 
     def write(self, episodes: Sequence[Any]) -> None:

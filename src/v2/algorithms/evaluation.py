@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from threading import Event
 from time import perf_counter
 from typing import Any
 
@@ -15,6 +17,7 @@ import numpy as np
 from ...core.errors import ConfigError
 from ...core.formulas.intervals import interval_of
 from ...core.video import MODE
+from ..env_runners.callback_hooks import CallbackHooks
 from ..metrics import names
 from ..metrics.metrics_logger import MetricsLogger
 from .env_runner_group import EnvRunnerGroup
@@ -40,15 +43,19 @@ class Evaluation:
 
     Args:
         config: The algorithm's settings; its `evaluation` section says how.
-        on_recreated: Called with indices of replaced runners and True.
+        hooks: What is called when one begins and ends.
+        on_recreated: Called with indices of replaced runners.
 
     Attributes:
         group: The runners; None before the first evaluation.
         metrics: What they counted.
     """
 
-    def __init__(self, config: Any, *, on_recreated: Callable[[list[int], bool], Any]) -> None:
+    def __init__(
+        self, config: Any, hooks: CallbackHooks, *, on_recreated: Callable[[list[int]], Any]
+    ) -> None:
         self._given = config
+        self._hooks = hooks
         self._on_recreated = on_recreated
         self.config: Any = None
         self.group: EnvRunnerGroup | None = None
@@ -76,9 +83,7 @@ class Evaluation:
             config.freeze()
             self.config = config
             with nullcontext() if self._film is None else _drawing():
-                self.group = EnvRunnerGroup(
-                    config, on_recreated=lambda found: self._on_recreated(found, True)
-                )
+                self.group = EnvRunnerGroup(config, on_recreated=self._on_recreated)
         return self.group
 
     def film(self, path: Path) -> None:
@@ -101,11 +106,40 @@ class Evaluation:
             What runners counted, under "env_runners"; of two episodes and more also where the
             return they stand for lies, by 95 % confidence.
         """
-        self.prepare(algorithm)
-        return self.sample(algorithm)
+        self._begin(algorithm)
+        return self._ended(algorithm, self._results(algorithm))
 
-    def prepare(self, algorithm: Any) -> None:
+    def run_beside(self, algorithm: Any, train: Callable[[], int]) -> tuple[int, dict[str, Any]]:
+        """Evaluate what is there, in other processes, while an iteration trains here.
+
+        Args:
+            algorithm: Whose modules and connector states are used, as they are before it trains.
+            train: Trains, and gives how often it called `training_step`.
+
+        Returns:
+            What `train` gave, and what `run` gives.
+        """
+        timer = algorithm.metrics.log_time((names.TIMERS, names.EVALUATION_ITERATION_TIMER))
+        took = algorithm.metrics.peek((names.TIMERS, names.TRAINING_ITERATION_TIMER), default=0.0)
+        is_over = Event()
+
+        def evaluate() -> dict[str, Any]:
+            with timer:
+                return self._results(algorithm, Training(float(took), is_over.is_set))
+
+        self._begin(algorithm)
+        with ThreadPoolExecutor(1) as beside:
+            waiting = beside.submit(evaluate)
+            try:
+                calls = train()
+            finally:
+                is_over.set()
+            results = waiting.result()
+        return calls, self._ended(algorithm, results)
+
+    def _begin(self, algorithm: Any) -> None:
         """Give the runners what is to be evaluated: weights, and the states of connectors."""
+        self._hooks.call("on_evaluate_start", algorithm=algorithm, metrics_logger=algorithm.metrics)
         group = self.make_runners()
         group.sync_weights(
             from_worker_or_learner_group=algorithm.learner_group, inference_only=True
@@ -113,13 +147,17 @@ class Evaluation:
         if algorithm.env_runner_group is not None:
             group.set_connector_state(algorithm.env_runner_group.connector_state())
 
-    def sample(self, algorithm: Any, training: Training | None = None) -> dict[str, Any]:
-        """Evaluate what the runners were given; see `run`.
+    def _ended(self, algorithm: Any, results: dict[str, Any]) -> dict[str, Any]:
+        self._hooks.call(
+            "on_evaluate_end",
+            algorithm=algorithm,
+            metrics_logger=algorithm.metrics,
+            evaluation_metrics=results,
+        )
+        return results
 
-        Args:
-            algorithm: The algorithm.
-            training: What runs meanwhile.
-        """
+    def _results(self, algorithm: Any, training: Training | None = None) -> dict[str, Any]:
+        """Evaluate what the runners were given, beside training if there is any."""
         group = self.make_runners()
         if self.config.custom_evaluation_function is not None:
             return self._by_user(algorithm, group)

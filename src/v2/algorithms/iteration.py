@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -165,6 +165,25 @@ class Enough:
             config.min_train_timesteps_per_iteration or 0,
         )
 
-    def reached(self, seconds: float, sampled: int, trained: int) -> bool:
-        """Whether so much is enough."""
-        return seconds >= self.seconds and sampled >= self.sampled and trained >= self.trained
+    def repeat(
+        self, step: Callable[[], None], sampled: Callable[[], int], trained: Callable[[], int]
+    ) -> int:
+        """Do steps until they are enough; gives how many.
+
+        Args:
+            step: Does one.
+            sampled: Gives how many steps were sampled, ever.
+            trained: Gives how many steps were trained, ever; asked only where it counts.
+        """
+        began, sampled_before = perf_counter(), sampled()
+        trained_before = trained() if self.trained else 0
+        steps = 0
+        while True:
+            step()
+            steps += 1
+            if (
+                perf_counter() - began >= self.seconds
+                and sampled() - sampled_before >= self.sampled
+                and (not self.trained or trained() - trained_before >= self.trained)
+            ):
+                return steps

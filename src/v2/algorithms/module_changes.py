@@ -7,6 +7,7 @@ from typing import Any
 
 from ...core.errors import ConfigError
 from ..config.policies import PolicySpec
+from .evaluation import Evaluation
 
 
 class ModuleChanges:
@@ -15,7 +16,7 @@ class ModuleChanges:
     config: Any
     learner_group: Any
     env_runner_group: Any
-    _evaluation: Any
+    _evaluation: Evaluation
 
     def add_module(
         self,
@@ -130,7 +131,7 @@ def _map_agents(runner: Any, mapping: Callable[..., Any] | None) -> None:
     """Let agents have other modules from the next reset on."""
     if mapping is not None:
         runner.config.policy_mapping_fn = mapping
-        for piece in runner._env_to_module.connectors:
+        for piece in runner.env_to_module.connectors:
             if hasattr(piece, "agent_to_module_mapping_fn"):
                 piece.agent_to_module_mapping_fn = mapping
         runner.needs_initial_reset = True

@@ -99,14 +99,14 @@ class OffPolicyConfig(AlgorithmConfig[Algorithm]):
     """The settings of what learns from a replay buffer."""
 
     @override
-    def _apply(self, method: str, given: Mapping[str, Any]) -> Self:
+    def apply(self, method: str, given: Mapping[str, Any]) -> Self:
         new = given.get("replay_buffer_config")
         if isinstance(new, Mapping):
             old = self.replay_buffer_config
             kind = type_name(new.get("type", old.get("type")))
             kept = old if kind == type_name(old.get("type")) else {}
             given = {**given, "replay_buffer_config": {**kept, **new, "type": kind}}
-        return super()._apply(method, given)
+        return super().apply(method, given)
 
     @override
     def get_rollout_fragment_length(self, worker_index: int = 0) -> int:
@@ -214,7 +214,8 @@ class OffPolicy(Algorithm):
         config = self.config
         samples, updates = samples_and_updates(config)
         for _ in range(samples):
-            sampled = self._sample_columns() if self._goes_in_columns else self._sample()
+            sampler = self.sampler
+            sampled = sampler.columns() if self._goes_in_columns else sampler.episodes()
             with self.metrics.log_time((names.TIMERS, names.REPLAY_BUFFER_ADD_DATA_TIMER)):
                 buffer = self.local_replay_buffer
                 is_columns = isinstance(sampled, EpisodeColumns)
@@ -232,23 +233,9 @@ class OffPolicy(Algorithm):
     @override
     def _train_enough(self) -> int:
         self._copies = None
-        runner = self.env_runner
-        self._goes_in_columns = (
-            self._group.keeps_counts
-            and self._writer is None
-            and type(self.local_replay_buffer) in _TAKING_COLUMNS
-            and type(self)._sample is Algorithm._sample
-            and hasattr(runner, "sample_columns")
-            and "sample" not in vars(runner)
-        )
+        takes_columns = type(self.local_replay_buffer) in _TAKING_COLUMNS
+        self._goes_in_columns = takes_columns and self.sampler.gives_columns
         return super()._train_enough()
-
-    def _sample_columns(self) -> Any:
-        """Do as `_sample`; steps that nobody sees as episodes come as columns."""
-        with self.metrics.log_time((names.TIMERS, names.ENV_RUNNER_SAMPLING_TIMER)):
-            columns = self.env_runner.sample_columns()
-            self.metrics.later(names.ENV_RUNNER_RESULTS, self._tell_of_sampling)
-        return columns
 
     def _give_weights(self, learnt: set[str]) -> None:
         """Give the runners what was learnt; to the one in this process without a detour."""

@@ -69,11 +69,11 @@ class PPOConfig(AlgorithmConfig["PPO"]):
     @takes(TRAINING)
     def training(self, **settings: Unpack[keywords.PPOTraining]) -> Self:
         """Say how PPO learns."""
-        return self._apply("training", self._for_training(settings))
+        return self.apply("training", self._for_training(settings))
 
     @classmethod
     @override
-    def _own_algorithm(cls) -> type[Algorithm]:
+    def own_algorithm(cls) -> type[Algorithm]:
         return PPO
 
     @override
@@ -110,7 +110,7 @@ class PPO(Algorithm):
     @override
     def training_step(self) -> None:
         """Sample a train batch, learn from it, and give the new weights to the env runners."""
-        episodes = self._sample_batch()
+        episodes = self.sampler.train_batch()
         if not episodes:
             return
         learnt = self._learn(episodes)

@@ -1,10 +1,87 @@
-"""Sampling with all env runners until there is enough to learn from."""
+"""Sampling with all env runners until there is enough to learn from, counted and recorded."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ..metrics import names
+from ..metrics.metrics_logger import MetricsLogger
 from .env_runner_group import EnvRunnerGroup
+from .episode_files import episode_writer
+
+
+class Sampler:
+    """Samples for training; what was sampled is counted, and recorded where the config says so.
+
+    Args:
+        config: The algorithm's settings.
+        group: The env runners; None where nothing is sampled.
+        metrics: Where everything is counted.
+    """
+
+    def __init__(self, config: Any, group: EnvRunnerGroup | None, metrics: MetricsLogger) -> None:
+        self._config = config
+        self._given_group = group
+        self._metrics = metrics
+        self._writer = episode_writer(config)
+
+    @property
+    def _group(self) -> EnvRunnerGroup:
+        assert self._given_group is not None  # An algorithm that samples has made it.
+        return self._given_group
+
+    def train_batch(self) -> list[Any]:
+        """Sample the episodes of a train batch."""
+        config = self._config
+        by_agent = config.is_multi_agent and config.count_steps_by == "agent_steps"
+        size = config.total_train_batch_size
+        return self.episodes(**{"max_agent_steps" if by_agent else "max_env_steps": size})
+
+    def episodes(self, **enough: Any) -> list[Any]:
+        """Sample episodes until there are enough, at least once."""
+        with self._metrics.log_time((names.TIMERS, names.ENV_RUNNER_SAMPLING_TIMER)):
+            is_late = self._group.keeps_counts
+            sampled = synchronous_parallel_sample(
+                worker_set=self._group,
+                concat=True,
+                sample_timeout_s=self._config.sample_timeout_s,
+                _return_metrics=not is_late,
+                **enough,
+            )
+            if is_late:
+                episodes = sampled
+                self._count_later()
+            else:
+                episodes, results = sampled
+                self._metrics.aggregate(results, key=names.ENV_RUNNER_RESULTS)
+        if self._writer is not None:
+            self._writer.write(episodes)
+        return list(episodes)
+
+    @property
+    def gives_columns(self) -> bool:
+        """Whether steps may come as columns, since nobody wants to see them as episodes."""
+        runner = self._group.local_env_runner
+        return (
+            self._group.keeps_counts
+            and self._writer is None
+            and hasattr(runner, "sample_columns")
+            and "sample" not in vars(runner)
+        )
+
+    def columns(self) -> Any:
+        """Sample once, and give columns of steps."""
+        with self._metrics.log_time((names.TIMERS, names.ENV_RUNNER_SAMPLING_TIMER)):
+            columns = self._group.local_env_runner.sample_columns()
+            self._count_later()
+        return columns
+
+    def _count_later(self) -> None:
+        self._metrics.later(names.ENV_RUNNER_RESULTS, self._take_counts)
+
+    def _take_counts(self) -> None:
+        counts = self._group.local_env_runner.get_metrics()
+        self._metrics.aggregate([counts], key=names.ENV_RUNNER_RESULTS)
 
 
 def synchronous_parallel_sample(

@@ -34,11 +34,14 @@ from ...core.vault.one_save import folder_of, of_one_save
 from ...core.vault.saved_tree import replaced_tree
 from ..config.file_settings import plain_paths
 from ..config.saved_config import restored_config, saved_settings
+from ..env_runners.callback_hooks import CallbackHooks
 from ..metrics import names
 from ..modules.loading import misfit_with
 from ..saving.checkpoint_files import locate_component, read_constructor
 from ..saving.checkpointable import Checkpointable, Components
 from ..saving.class_slots import ALGORITHM
+from .evaluation import Evaluation
+from .iteration import Progress, Rates
 from .random_states import random_state_of, set_random_state
 from .saved_run import SavedRun
 
@@ -57,10 +60,10 @@ class SavedAlgorithm(Checkpointable):
     metrics: Any
     learner_group: Any
     env_runner_group: Any
-    _evaluation: Any
-    _hooks: Any
-    _progress: Any
-    _rates: Any
+    _evaluation: Evaluation
+    _hooks: CallbackHooks
+    _progress: Progress
+    _rates: Rates
     _last_result: dict[str, Any]
     _loaded_random: Any = None
 

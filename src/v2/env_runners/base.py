@@ -97,6 +97,16 @@ class EnvRunner(Checkpointable):
         )
 
     @property
+    def env_to_module(self) -> Any:
+        """The pipeline from episodes to a forward batch; RLlib's name for it is private."""
+        return self._env_to_module
+
+    @property
+    def module_to_env(self) -> Any:
+        """The pipeline from a module's outputs to actions; RLlib's name for it is private."""
+        return self._module_to_env
+
+    @property
     def needs_initial_reset(self) -> bool:
         """Whether the next sample begins with a reset; RLlib's name for it is private."""
         return self._needs_initial_reset

@@ -118,7 +118,7 @@ def test_time_of_an_iteration(monkeypatch):
     """With a minimum of time an iteration goes on after the first step."""
     algo = small().reporting(min_time_s_per_iteration=0.5).build_algo()
     clock = itertools.count(step=0.2)
-    monkeypatch.setattr("rlconnect.v2.algorithms.algorithm.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("rlconnect.v2.algorithms.iteration.perf_counter", lambda: next(clock))
     assert algo.train()["num_training_step_calls_per_iteration"] == 3
     algo.stop()
 
@@ -128,7 +128,7 @@ def test_training_step_can_be_overridden():
 
     class OnlySampling(PPO):
         def training_step(self):
-            self.metrics.log_value("mine", len(self._sample_batch()), reduce="sum")
+            self.metrics.log_value("mine", len(self.sampler.train_batch()), reduce="sum")
 
     algo = OnlySampling(config=small())
     result = algo.train()
