@@ -36,11 +36,11 @@ class BCConfig(RecordedEpisodesConfig):
     @takes(TRAINING)
     def training(self, **settings: Unpack[keywords.BCTraining]) -> Self:
         """Say how BC learns."""
-        return self._apply("training", self._for_training(settings))
+        return self.apply("training", self._for_training(settings))
 
     @classmethod
     @override
-    def _own_algorithm(cls) -> type[Algorithm]:
+    def own_algorithm(cls) -> type[Algorithm]:
         return BC
 
     @override

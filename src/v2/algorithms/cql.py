@@ -65,11 +65,11 @@ class CQLConfig(SACConfig):
     @takes(TRAINING)
     def training(self, **settings: Unpack[keywords.CQLTraining]) -> Self:
         """Say how CQL learns."""
-        return self._apply("training", self._for_training(settings))
+        return self.apply("training", self._for_training(settings))
 
     @classmethod
     @override
-    def _own_algorithm(cls) -> type[Algorithm] | None:
+    def own_algorithm(cls) -> type[Algorithm] | None:
         return CQL
 
     @override

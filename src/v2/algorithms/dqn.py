@@ -75,11 +75,11 @@ class DQNConfig(OffPolicyConfig):
     @takes(TRAINING)
     def training(self, **settings: Unpack[keywords.DQNTraining]) -> Self:
         """Say how DQN learns."""
-        return self._apply("training", self._for_training(settings))
+        return self.apply("training", self._for_training(settings))
 
     @classmethod
     @override
-    def _own_algorithm(cls) -> type[Algorithm]:
+    def own_algorithm(cls) -> type[Algorithm]:
         return DQN
 
     @override

@@ -52,11 +52,11 @@ class IQLConfig(RecordedEpisodesConfig):
     @takes(TRAINING)
     def training(self, **settings: Unpack[keywords.IQLTraining]) -> Self:
         """Say how IQL learns."""
-        return self._apply("training", self._for_training(settings))
+        return self.apply("training", self._for_training(settings))
 
     @classmethod
     @override
-    def _own_algorithm(cls) -> type[Algorithm]:
+    def own_algorithm(cls) -> type[Algorithm]:
         return IQL
 
     @override

@@ -52,7 +52,7 @@ class RecordedEpisodesConfig(AlgorithmConfig["Algorithm"]):
     @takes(TRAINING)
     def training(self, **settings: Unpack[keywords.MARWILTraining]) -> Self:
         """Say how it learns."""
-        return self._apply("training", self._for_training(settings))
+        return self.apply("training", self._for_training(settings))
 
     @override
     def _add_learner_pieces(self, pipeline: LearnerConnectorPipeline) -> None:
@@ -80,7 +80,7 @@ class MARWILConfig(RecordedEpisodesConfig):
 
     @classmethod
     @override
-    def _own_algorithm(cls) -> type[Algorithm]:
+    def own_algorithm(cls) -> type[Algorithm]:
         return MARWIL
 
     @override

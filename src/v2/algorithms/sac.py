@@ -99,11 +99,11 @@ class SACConfig(OffPolicyConfig):
     @takes(TRAINING)
     def training(self, **settings: Unpack[keywords.SACTraining]) -> Self:
         """Say how SAC learns."""
-        return self._apply("training", self._for_training(settings))
+        return self.apply("training", self._for_training(settings))
 
     @classmethod
     @override
-    def _own_algorithm(cls) -> type[Algorithm] | None:
+    def own_algorithm(cls) -> type[Algorithm] | None:
         return SAC
 
     @override

@@ -18,7 +18,6 @@ from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipe
 from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.spec import RLModuleSpec
-from ..saving.class_slots import algorithm_named
 from . import connector_builders, module_specs, toml_settings
 from .checked_together import check_together
 from .policies import default_policy_mapping_fn, is_trained
@@ -58,14 +57,14 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
 
     def __init__(self, algo_class: Any = None) -> None:
         super().__init__()
-        self.algo_class: type[Built] | None = algo_class or self._own_algorithm()
+        self.algo_class: type[Built] | None = algo_class or self.own_algorithm()
         self.in_evaluation = False
         for name, value in self.own_defaults.items():
             setattr(self, name, value)
 
     @classmethod
-    def _own_algorithm(cls) -> type[Any] | None:
-        """The algorithm that these are the settings of."""
+    def own_algorithm(cls) -> type[Any] | None:
+        """Give the algorithm that these are the settings of."""
         return None
 
     def from_migrated(self, path: str | os.PathLike[str], *, trust: Words = None) -> Self:
@@ -120,22 +119,17 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
             ConfigError: It is no TOML, of another algorithm, or a setting is not what it may be.
             UnknownNameError: There is no such table or algorithm.
         """
-        data = toml_settings.data_in(source)
-        own, named = cls._own_algorithm(), data.get(toml_settings.ALGORITHM)
-        config: Any = cls()
-        if own is None and named is not None:
-            config = algorithm_named(named).get_default_config()
-        elif own is not None and named not in (None, own.__name__):
-            raise ConfigError(
-                f"{cls.__name__}.from_toml()",
-                expected=f'algorithm = "{own.__name__}"',
-                found=repr(named),
-                hint="AlgorithmConfig.from_toml() takes the settings of any algorithm.",
-            )
-        toml_settings.take_settings(config, data)
-        return config  # type: ignore[no-any-return]  # of this class, or of one derived from it
+        config: Self = toml_settings.config_of(cls, source)
+        return config
 
     # What follows from it
+
+    @property
+    def modules_by_id(self) -> Mapping[str, Any] | list[str]:
+        """The specs of all modules as the user gave them, or only their ids."""
+        spec = self._rl_module_spec
+        inside = isinstance(spec, MultiRLModuleSpec) and spec.rl_module_specs
+        return inside or [*self.policies]
 
     @property
     def is_multi_agent(self) -> bool:

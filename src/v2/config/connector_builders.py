@@ -18,7 +18,6 @@ from ..connectors.learner.defaults import learner_pipeline
 from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
 from ..connectors.module_to_env.defaults import module_to_env_pipeline
 from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
-from ..modules.multi_spec import MultiRLModuleSpec
 
 if TYPE_CHECKING:
     from .algorithm_config import AlgorithmConfig
@@ -134,11 +133,7 @@ def call_with_fitting(builder: Callable[..., Any], arguments: tuple[Any, ...]) -
 def _agents(config: AlgorithmConfig) -> AgentMapping | None:
     if not config.is_multi_agent:
         return None
-    spec = config._rl_module_spec
-    modules: Any = [*config.policies]
-    if isinstance(spec, MultiRLModuleSpec) and spec.rl_module_specs:
-        modules = spec.rl_module_specs
-    return AgentMapping(modules, config.policy_mapping_fn)
+    return AgentMapping(config.modules_by_id, config.policy_mapping_fn)
 
 
 def _append(pipeline: Any, pieces: Iterable[ConnectorV2]) -> None:

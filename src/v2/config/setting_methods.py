@@ -35,32 +35,32 @@ class SettingMethods(SettingsStore):
         **settings: Unpack[keywords.Environment],
     ) -> Self:
         """Say what is acted in."""
-        return self._apply("environment", {"env": env, **settings})
+        return self.apply("environment", {"env": env, **settings})
 
     @takes(acting.ENV_RUNNERS)
     def env_runners(self, **settings: Unpack[keywords.EnvRunners]) -> Self:
         """Say how episodes are sampled, and with which connectors."""
-        return self._apply("env_runners", settings)
+        return self.apply("env_runners", settings)
 
     @takes(learning.LEARNERS)
     def learners(self, **settings: Unpack[keywords.Learners]) -> Self:
         """Say where learning happens, and with which connectors."""
-        return self._apply("learners", settings)
+        return self.apply("learners", settings)
 
     @takes(learning.TRAINING)
     def training(self, **settings: Unpack[keywords.Training]) -> Self:
         """Say how an algorithm learns."""
-        return self._apply("training", self._for_training(settings))
+        return self.apply("training", self._for_training(settings))
 
     @takes(acting.RL_MODULE)
     def rl_module(self, **settings: Unpack[keywords.RlModule]) -> Self:
         """Say what acts and learns."""
-        return self._apply("rl_module", settings)
+        return self.apply("rl_module", settings)
 
     @takes(acting.MULTI_AGENT)
     def multi_agent(self, **settings: Unpack[keywords.MultiAgent]) -> Self:
         """Say which modules there are, and which agent has which."""
-        return self._apply("multi_agent", settings)
+        return self.apply("multi_agent", settings)
 
     @takes(running.CALLBACKS)
     def callbacks(
@@ -69,64 +69,64 @@ class SettingMethods(SettingsStore):
         **settings: Unpack[keywords.Callbacks],
     ) -> Self:
         """Say what is called when."""
-        return self._apply("callbacks", {"callbacks_class": callbacks_class, **settings})
+        return self.apply("callbacks", {"callbacks_class": callbacks_class, **settings})
 
     @takes(acting.EVALUATION)
     def evaluation(self, **settings: Unpack[keywords.Evaluation]) -> Self:
         """Say how, and how often, the module is evaluated."""
-        return self._apply("evaluation", settings)
+        return self.apply("evaluation", settings)
 
     @takes(running.DEBUGGING)
     def debugging(self, **settings: Unpack[keywords.Debugging]) -> Self:
         """Say what makes runs repeatable."""
-        return self._apply("debugging", settings)
+        return self.apply("debugging", settings)
 
     @takes(running.REPORTING)
     def reporting(self, **settings: Unpack[keywords.Reporting]) -> Self:
         """Say what results look like."""
-        return self._apply("reporting", settings)
+        return self.apply("reporting", settings)
 
     @takes(running.CHECKPOINTING)
     def checkpointing(self, **settings: Unpack[keywords.Checkpointing]) -> Self:
         """Say what checkpoints hold."""
-        return self._apply("checkpointing", settings)
+        return self.apply("checkpointing", settings)
 
     @takes(running.FAULT_TOLERANCE)
     def fault_tolerance(self, **settings: Unpack[keywords.FaultTolerance]) -> Self:
         """Say what happens when something fails."""
-        return self._apply("fault_tolerance", settings)
+        return self.apply("fault_tolerance", settings)
 
     @takes(running.RESOURCES)
     def resources(self, **settings: Unpack[keywords.Resources]) -> Self:
         """Say what the main process needs."""
-        return self._apply("resources", settings)
+        return self.apply("resources", settings)
 
     @takes(running.FRAMEWORK)
     def framework(
         self, framework: str = NotProvided, **settings: Unpack[keywords.Framework]
     ) -> Self:
         """Say what computes: torch."""
-        return self._apply("framework", {"framework": framework, **settings})
+        return self.apply("framework", {"framework": framework, **settings})
 
     @takes(running.API_STACK)
     def api_stack(self, **settings: Unpack[keywords.ApiStack]) -> Self:
         """Say which of RLlib's stacks is meant: this one."""
-        return self._apply("api_stack", settings)
+        return self.apply("api_stack", settings)
 
     @takes(learning.OFFLINE_DATA)
     def offline_data(self, **settings: Unpack[keywords.OfflineData]) -> Self:
         """Say where recorded episodes come from and go."""
-        return self._apply("offline_data", settings)
+        return self.apply("offline_data", settings)
 
     @takes(running.EXPERIMENTAL)
     def experimental(self, **settings: Unpack[keywords.Experimental]) -> Self:
         """Set what may change."""
-        return self._apply("experimental", settings)
+        return self.apply("experimental", settings)
 
     @takes(running.PYTHON_ENVIRONMENT)
     def python_environment(self, **settings: Unpack[keywords.PythonEnvironment]) -> Self:
         """Take variables for processes, which are left to whoever starts them."""
-        return self._apply("python_environment", settings)
+        return self.apply("python_environment", settings)
 
     def _for_training(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """What of the settings `training` takes; hand `learners` what it took before 2.40."""

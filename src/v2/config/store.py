@@ -121,13 +121,23 @@ class SettingsStore:
         for section in type(self).SECTIONS.values():
             for name in (*section.settings, *section.renamed):
                 if name == key or (name in section.settings and section.attribute(name) == key):
-                    self._apply(section.method, {name: value})
+                    self.apply(section.method, {name: value})
                     return
         if key not in self.__dict__:
             raise unknown_setting(key, self.keys(), type(self).__name__)
         setattr(self, key, value)
 
-    def _apply(self, method: str, given: Mapping[str, Any]) -> Self:
+    def apply(self, method: str, given: Mapping[str, Any]) -> Self:
+        """Set what a method of the config is given.
+
+        Args:
+            method: Its name.
+            given: Settings by name; `NotProvided` is no value.
+
+        Raises:
+            UnknownSettingError: It takes no setting of that name.
+            ConfigError: A value is not what the setting takes.
+        """
         for attribute, (setting, value) in type(self).SECTIONS[method].read(given).items():
             if setting.merges and isinstance(value, Mapping):
                 value = _merged(getattr(self, attribute), value)

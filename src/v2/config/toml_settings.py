@@ -28,6 +28,7 @@ from ...core.text.near_names import did_you_mean, near_names
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.files.reading import read_bytes
 from ..envs.registry import UnknownEnvError, check_env_config, env_of_file, known_envs
+from ..saving.class_slots import algorithm_named
 from .policies import PolicySpec
 from .section import Section, unknown_setting
 from .store import SPELLINGS
@@ -81,6 +82,29 @@ def settings_of(config: AlgorithmConfig) -> dict[str, Any]:
     return found
 
 
+def config_of(cls: type[AlgorithmConfig], source: str | os.PathLike[str]) -> Any:
+    """Make a config of a class, or of one derived from it, of what TOML says.
+
+    Raises:
+        ConfigError: It is no TOML, of another algorithm, or a setting is not what it may be.
+        UnknownNameError: There is no such table or algorithm.
+    """
+    data = data_in(source)
+    own, named = cls.own_algorithm(), data.get(ALGORITHM)
+    config: Any = cls()
+    if own is None and named is not None:
+        config = algorithm_named(named).get_default_config()
+    elif own is not None and named not in (None, own.__name__):
+        raise ConfigError(
+            f"{cls.__name__}.from_toml()",
+            expected=f'algorithm = "{own.__name__}"',
+            found=repr(named),
+            hint="AlgorithmConfig.from_toml() takes the settings of any algorithm.",
+        )
+    take_settings(config, data)
+    return config
+
+
 def take_settings(config: AlgorithmConfig, data: Mapping[str, Any]) -> None:
     """Set what TOML says.
 
@@ -113,7 +137,7 @@ def _take(config: AlgorithmConfig, section: Section, name: str, value: Any) -> N
         value = _env_named(value)
     if now == "env_config":
         check_env_config(config.env, value)
-    config._apply(section.method, {now: value})
+    config.apply(section.method, {now: value})
 
 
 def _env_named(name: str) -> str:
