@@ -16,6 +16,7 @@ from tests.house.imports import SRC, modules
 from tests.house.rooms import circles, containers, floors, graph
 
 TALL = 450
+RECORDED = SRC.parent / "examples" / "checkpoints" / "ppo-cartpole-ray-2.60"
 OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
 
 
@@ -61,19 +62,12 @@ def entered(step: Callable[[], Any]) -> set[str]:
 
 
 def old_steps() -> Iterator[tuple[str, set[str]]]:
-    """Files entered by an observation, and by a batch, on their way through an old policy."""
+    """Files entered by an observation, and by a batch, on their way through a recorded policy."""
     import numpy as np
-    from gymnasium.spaces import Box, Discrete
-    from rlconnect.legacy import (
-        Policy,
-        batch_policy_inference,
-        create_connectors_for_policy,
-        local_policy_inference,
-    )
+    from rlconnect.legacy import Policy, batch_policy_inference, local_policy_inference
 
-    policy = Policy(Box(-1, 1, (4,), np.float32), Discrete(2), {"seed": 0})
-    create_connectors_for_policy(policy, policy.config)
-    seen = np.zeros(4, np.float32)
+    policy = Policy.from_checkpoint(RECORDED, policy_ids=["default_policy"])["default_policy"]
+    seen = np.zeros(policy.observation_space.shape, np.float32)
 
     def one() -> None:
         local_policy_inference(policy, "a", "b", seen)
@@ -116,7 +110,7 @@ def page() -> str:
         )
         told += [f"    {' '.join(ring)}" for ring in circles(everything)]
     for name, files in old_steps():
-        told.append(f"{name} through an old policy enters {len(files)} files")
+        told.append(f"{name} through a recorded policy enters {len(files)} files")
     return "\n".join(told)
 
 

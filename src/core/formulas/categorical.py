@@ -47,7 +47,7 @@ def softmax(logits: Any) -> Any:
 
 def log_softmax(logits: Any) -> Any:
     """Normalised log-probabilities over the last axis."""
-    if xp.is_tensor(logits):
+    if type(logits) is not np.ndarray and xp.is_tensor(logits):
         return logits - logits.logsumexp(-1, True)
     shifted = logits - logits.max(axis=-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))

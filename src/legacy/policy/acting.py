@@ -110,8 +110,9 @@ class Acting:
         if has_nan(inputs):
             raise nan_refusal(self, columns, inputs)
         with self.turn:
+            distribution = network.distribution
             chosen = choose_actions(
-                network.chooser(self.rng),
+                network.chooser(self.rng) if distribution is None else distribution,
                 inputs,
                 outputs.extra,
                 self.exploration,
