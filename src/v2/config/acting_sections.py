@@ -99,7 +99,7 @@ ENV_RUNNERS: Final = Section(
             "training_only", one_of("training_only", True, False), "Whether filters are shared."
         ),
         "broadcast_env_runner_states": Setting(True, FLAG, "Whether shared filters go back."),
-        "rollout_fragment_length": Setting(200, rules.FRAGMENT, "Steps of each environment."),
+        "rollout_fragment_length": Setting(200, rules.COUNT_OR_AUTO, "Steps of each environment."),
         "batch_mode": Setting(
             "truncate_episodes",
             one_of("truncate_episodes", "complete_episodes"),
@@ -199,11 +199,7 @@ EVALUATION: Final = Section(
         "evaluation_interval": Setting(None, AT_LEAST_0, "Every so many iterations."),
         "evaluation_duration": Setting(
             10,
-            Rule(
-                lambda value: value == "auto" or AT_LEAST_1.test(value),
-                "an integer or 'auto'",
-                "int | Literal['auto']",
-            ),
+            rules.COUNT_OR_AUTO,
             "How much; 'auto' is as long as training takes beside it.",
         ),
         "evaluation_duration_unit": Setting(

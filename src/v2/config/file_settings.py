@@ -11,6 +11,7 @@ from ...core.errors import ConfigError
 from ...core.limits.asking import check_count, check_space
 from ..modules.model_config import as_settings
 from .algorithm_config import AlgorithmConfig
+from .nested import leaves, with_leaves
 
 _CALL: Final = "from_checkpoint(path, settings={{{!r}: ...}})"
 
@@ -64,20 +65,12 @@ class ToldPath(str):
 
 def is_told(value: Any) -> bool:
     """Whether a setting is, or holds, a path that a file named."""
-    if isinstance(value, (list, tuple)):
-        return any(map(is_told, value))
-    if isinstance(value, Mapping):
-        return any(map(is_told, value.values()))
-    return isinstance(value, ToldPath)
+    return any(isinstance(leaf, ToldPath) for leaf in leaves(value))
 
 
 def plain_paths(value: Any) -> Any:
     """Settings as files hold them, told paths as text."""
-    if isinstance(value, ToldPath):
-        return str(value)
-    if isinstance(value, dict):
-        return {key: plain_paths(part) for key, part in value.items()}
-    return type(value)(map(plain_paths, value)) if is_told(value) else value
+    return with_leaves(lambda leaf: str(leaf) if isinstance(leaf, ToldPath) else leaf, value)
 
 
 def attributes_of(cls: type[AlgorithmConfig], names: Iterable[str]) -> set[str]:
@@ -98,7 +91,7 @@ def check_counts(config: AlgorithmConfig, mine: Collection[str] = ()) -> None:
         AskedTooMuchError: The file asks for more of something than it may.
         ConfigError: A count is none.
     """
-    _check_counts(config, {name: own for name, own in vars(config).items() if name not in mine})
+    _check_counts(config, {key: value for key, value in vars(config).items() if key not in mine})
 
 
 def tell_paths(config: AlgorithmConfig, mine: Collection[str] = (), call: str = _CALL) -> None:
@@ -107,12 +100,13 @@ def tell_paths(config: AlgorithmConfig, mine: Collection[str] = (), call: str = 
     Attributes in `mine` are the caller's; `call` is how they would give one, with `{!r}` for its
     name.
     """
-    told = _tell_paths(config, {k: own for k, own in vars(config).items() if k not in mine})
-    if told:
-        names = ", ".join(f"{name}={value!r}"[:120] for name, value in told.items())
+    settings = {key: value for key, value in vars(config).items() if key not in mine}
+    paths = _tell_paths(config, settings)
+    if paths:
+        names = ", ".join(f"{name}={value!r}"[:120] for name, value in paths.items())
         warnings.warn(
             f"the checkpoint's settings name paths, which are not used: {names}. To use them, give "
-            f"them: {call.format(next(iter(told)))}.",
+            f"them: {call.format(next(iter(paths)))}.",
             UserWarning,
             stacklevel=4,
         )
@@ -125,9 +119,9 @@ def _check_counts(config: AlgorithmConfig, held: Mapping[str, Any], where: str =
         bound = _COUNTS.get(name)
         if bound is not None:
             _check_rule(config, name, value)
-            is_process = has_processes and bound == "environments"
-            kind = "processes" if is_process else bound
-            check_count(where + name, value, kind, _CALL.format(name))
+            if has_processes and bound == "environments":
+                bound = "processes"
+            check_count(where + name, value, bound, _CALL.format(name))
     for name in ("observation_space", "action_space"):
         check_space(held.get(name), where + name, _CALL.format(name))
     for spec in _specs_of(config) if not where else ():
@@ -163,8 +157,8 @@ def _check_inner(config: AlgorithmConfig, held: Mapping[str, Any], where: str) -
         if not isinstance(settings, Mapping) or where.count(":") > 2:
             continue
         for network in _NETWORKS:
-            own = settings.get(network)
-            if name == "evaluation_config" and own and own != vars(config).get(network):
+            sizes = settings.get(network)
+            if name == "evaluation_config" and sizes and sizes != vars(config).get(network):
                 raise ConfigError(
                     f"the file's evaluation_config asks for other networks by its {network}",
                     expected="those that learn",
@@ -189,10 +183,14 @@ def _check_model(model_config: Any) -> None:
 
 
 def _specs_of(config: AlgorithmConfig) -> list[Any]:
-    spec = vars(config).get("_rl_module_spec")
+    specs = (*_specs_in(vars(config).get("_rl_module_spec")), *config.policies.values())
+    return [spec for spec in specs if spec is not None]
+
+
+def _specs_in(spec: Any) -> list[Any]:
+    """A spec, and those by id that it holds."""
     inside = getattr(spec, "rl_module_specs", None)
-    specs = [spec, *(inside.values() if isinstance(inside, Mapping) else ())]
-    return [each for each in (*specs, *config.policies.values()) if each is not None]
+    return [spec, *(inside.values() if isinstance(inside, Mapping) else ())]
 
 
 def _tell_paths(config: AlgorithmConfig, held: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,7 +198,7 @@ def _tell_paths(config: AlgorithmConfig, held: Mapping[str, Any]) -> dict[str, A
     found = {}
     for name in _PATHS:
         value = held.get(name)
-        marked = _marked(value) if value != _SAMPLER else value
+        marked = with_leaves(_marked, value) if value != _SAMPLER else value
         if is_told(marked):
             vars(config)[name] = marked
             if not name.endswith("_config"):
@@ -214,20 +212,13 @@ def _tell_paths(config: AlgorithmConfig, held: Mapping[str, Any]) -> dict[str, A
     return found
 
 
-def _marked(value: Any) -> Any:
-    if isinstance(value, str):
-        return ToldPath(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(_marked, value))
-    if isinstance(value, dict):
-        return {key: _marked(part) for key, part in value.items()}
-    return value
+def _marked(leaf: Any) -> Any:
+    return ToldPath(leaf) if isinstance(leaf, str) else leaf
 
 
 def _starting_paths(spec: Any) -> list[str]:
-    inside = getattr(spec, "rl_module_specs", None) or {}
-    each = [spec, *(inside.values() if isinstance(inside, Mapping) else ())]
-    return [str(one.load_state_path) for one in each if getattr(one, "load_state_path", None)]
+    paths = [getattr(inner, "load_state_path", None) for inner in _specs_in(spec)]
+    return [str(path) for path in paths if path]
 
 
 def _without_paths(spec: Any) -> Any:
@@ -236,6 +227,6 @@ def _without_paths(spec: Any) -> Any:
     changes: dict[str, Any] = {"load_state_path": None}
     inside = getattr(spec, "rl_module_specs", None)
     if isinstance(inside, Mapping):
-        changes["rl_module_specs"] = {key: _without_paths(own) for key, own in inside.items()}
+        changes["rl_module_specs"] = {key: _without_paths(inner) for key, inner in inside.items()}
     known = {field.name for field in fields(spec)}
     return replace(spec, **{name: value for name, value in changes.items() if name in known})

@@ -95,7 +95,7 @@ CALLABLES: Final = Rule(
     "Function | Sequence[Function]",
 )
 CLASS: Final = Rule(lambda value: isinstance(value, type), "a class", "type[Any]")
-FRAGMENT: Final = Rule(
+COUNT_OR_AUTO: Final = Rule(
     lambda value: value == "auto" or AT_LEAST_1.test(value),
     "an integer of 1 or more, or 'auto'",
     "int | Literal['auto']",

@@ -11,6 +11,7 @@ from typing_extensions import Self
 
 from ...core.data.damage import at
 from ...core.errors import ConfigError
+from .nested import with_leaves
 from .policies import PolicySpec
 from .section import Section, UnknownSettingError, unknown_setting
 
@@ -86,7 +87,7 @@ class SettingsStore:
 
     def serialize(self) -> dict[str, Any]:
         """Give all settings as a dict with the dotted names of classes and functions in it."""
-        return {name: _named(value) for name, value in self.to_dict().items()}
+        return {name: with_leaves(_named, value) for name, value in self.to_dict().items()}
 
     @classmethod
     def from_dict(cls, config_dict: Mapping[str, Any]) -> Self:
@@ -246,12 +247,8 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _named(value: Any) -> Any:
-    """A value with classes and functions by their dotted names."""
-    if isinstance(value, dict):
-        return {key: _named(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple, set)):
-        return type(value)(map(_named, value))
-    if isinstance(value, (type, FunctionType)):
-        return f"{value.__module__}.{value.__qualname__}"
-    return value
+def _named(leaf: Any) -> Any:
+    """A class or function by its dotted name; whatever else as it is."""
+    if isinstance(leaf, (type, FunctionType)):
+        return f"{leaf.__module__}.{leaf.__qualname__}"
+    return leaf

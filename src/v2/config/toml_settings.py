@@ -29,6 +29,7 @@ from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.files.reading import read_bytes
 from ..envs.registry import UnknownEnvError, check_env_config, env_of_file, known_envs
 from ..saving.class_slots import algorithm_named
+from .nested import leaves
 from .policies import PolicySpec
 from .section import Section, unknown_setting
 from .store import SPELLINGS
@@ -269,7 +270,7 @@ def _said(value: Any, place: str, nones: list[str] | None) -> Any:
         for key, each in value.items():
             if not isinstance(key, str):
                 raise _UnsayableError(f"the key {key!r}, which is no text")
-            if "." in key and _has_none(each):
+            if "." in key and any(leaf is None for leaf in leaves(each)):
                 raise _UnsayableError(f"None below the key {key!r}")
             if each is None:
                 if nones is not None:
@@ -278,18 +279,10 @@ def _said(value: Any, place: str, nones: list[str] | None) -> Any:
             made[key] = _said(each, f"{place}.{key}", nones)
         return made
     if isinstance(value, (list, tuple)):
-        if any(map(_has_none, value)):
+        if any(leaf is None for leaf in leaves(value)):
             raise _UnsayableError("None in a list")
         return [_said(each, place, nones) for each in value]
     raise _UnsayableError(f"a {type(value).__name__}")
-
-
-def _has_none(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return any(map(_has_none, value.values()))
-    if isinstance(value, (list, tuple)):
-        return any(map(_has_none, value))
-    return value is None
 
 
 def _policies(specs: Mapping[str, PolicySpec], place: str, nones: list[str] | None) -> Any:
