@@ -6,18 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
 from gymnasium.spaces import Box, Space
 from torch import Tensor, nn
 
 from ...core.errors import ConfigError, PieceError
 from ...core.runtime.sharing import PerThread
-from .base import LegacyModel, ModelOutput, TorchModelV2
+from .base import LegacyModel, ModelOutput
 from .defaults import KERAS_LAYERS, NORM_EPSILON
 from .gtrxl import GRUGate, RelativeMultiHeadAttention, SkipConnection
 from .layers import SlimFC
-from .leaves import action_width
-from .lstm import add_time_dimension, previous_actions
+from .lstm import WrapperNetwork, add_time_dimension
 
 
 class GTrXLNet(LegacyModel):
@@ -131,43 +129,23 @@ class GTrXLNet(LegacyModel):
         return [like.new_zeros(self.attention_dim) for _ in range(self.num_transformer_units)]
 
 
-class AttentionWrapper(TorchModelV2):
+class AttentionWrapper(WrapperNetwork):
     """A gated transformer on top of another network's features.
 
-    `catalog.build_model` mixes it in front of the network it wraps. Settings read: every
-    `attention_*`, `max_seq_len`, `_disable_action_flattening`.
+    Settings read: every `attention_*`, `max_seq_len`, `_disable_action_flattening`.
 
     Args:
         num_outputs: Width of the outputs.
     """
 
-    _features = PerThread[Tensor]()
-
-    def __init__(
-        self,
-        obs_space: Space[Any],
-        action_space: Space[Any],
-        num_outputs: int | None,
-        model_config: Mapping[str, Any],
-        name: str = "",
-        **custom: Any,
-    ) -> None:
-        super().__init__(obs_space, action_space, None, model_config, name, **custom)
-        if num_outputs is None or self.num_outputs is None:
-            raise ConfigError(
-                f"model {type(self).__name__!r} cannot be wrapped by attention",
-                expected="a known width of its features and of the outputs",
-                found=f"features {self.num_outputs}, outputs {num_outputs}",
-            )
+    def _add_memory(self, width: int, model_config: Mapping[str, Any]) -> int:
         self.use_n_prev_actions = int(model_config.get("attention_use_n_prev_actions") or 0)
         self.use_n_prev_rewards = int(model_config.get("attention_use_n_prev_rewards") or 0)
-        self.action_dim = action_width(action_space)
-        width = self.num_outputs + self.use_n_prev_rewards
-        width += self.use_n_prev_actions * self.action_dim
+        width += self.use_n_prev_rewards + self.use_n_prev_actions * self.action_dim
         self.attention_dim = int(model_config["attention_dim"])
         self.gtrxl = GTrXLNet(
             Box(-np.inf, np.inf, (width,), np.float32),
-            action_space,
+            self.action_space,
             None,
             model_config,
             "gtrxl",
@@ -180,9 +158,6 @@ class AttentionWrapper(TorchModelV2):
             position_wise_mlp_dim=model_config["attention_position_wise_mlp_dim"],
             init_gru_gate_bias=model_config["attention_init_gru_gate_bias"],
         )
-        self.num_outputs = num_outputs
-        self._logits_branch = SlimFC(self.attention_dim, num_outputs)
-        self._value_branch = SlimFC(self.attention_dim, 1)
         observation = {"obs": self.view_requirements["obs"]}
         self.view_requirements = {
             **self.view_requirements,
@@ -190,31 +165,20 @@ class AttentionWrapper(TorchModelV2):
             **observation,
         }
         self.view_requirements.update(
-            _previous_views(action_space, self.use_n_prev_actions, self.use_n_prev_rewards)
+            _previous_views(self.action_space, self.use_n_prev_actions, self.use_n_prev_rewards)
         )
+        return self.attention_dim
 
     def forward(
         self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
     ) -> ModelOutput:
         """Run the wrapped network on every row, then the transformer along each sequence."""
         features, _ = super().forward(input_dict, [], None)
-        parts = [features]
-        if self.use_n_prev_actions:
-            steps = self.use_n_prev_actions
-            parts.append(previous_actions(input_dict, self.action_space, self.model_config, steps))
-        if self.use_n_prev_rewards:
-            rewards = input_dict["prev_rewards"].float()
-            parts.append(rewards.reshape(-1, self.use_n_prev_rewards))
-        joined = features if len(parts) == 1 else torch.cat(parts, dim=1)
+        joined = self._with_past(
+            features, input_dict, self.use_n_prev_actions, self.use_n_prev_rewards
+        )
         self._features, memories = self.gtrxl.forward({"obs": joined}, state, seq_lens)
         return self._logits_branch(self._features), memories
-
-    def value_function(self) -> Tensor:
-        """Give the value estimates `(B * T,)` of the last `forward`."""
-        if self._features is None:
-            raise PieceError("value_function() was called before forward().")
-        value: Tensor = self._value_branch(self._features)
-        return value.reshape(-1)
 
     def get_initial_state(self) -> list[Tensor]:
         """Give zeros `(attention_dim,)` per unit: one row of each memory."""

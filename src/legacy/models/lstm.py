@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,12 +43,10 @@ class RecurrentNetwork(TorchModelV2):
         raise NotImplementedError(f"{type(self).__name__} must implement forward_rnn().")
 
 
-class LSTMWrapper(RecurrentNetwork):
-    """An LSTM on top of another network's features, with outputs and value from its cells.
+class WrapperNetwork(TorchModelV2):
+    """Base of what is put on top of another network: outputs and values from features of its own.
 
-    `catalog.build_model` mixes it in front of the network it wraps. Settings read:
-    `lstm_cell_size`, `lstm_use_prev_action`, `lstm_use_prev_reward`, `_time_major`,
-    `_disable_action_flattening`. Padding is processed like any step, as Ray does.
+    `catalog.build_model` mixes a subclass in front of the network it wraps.
 
     Args:
         num_outputs: Width of the outputs.
@@ -65,45 +64,78 @@ class LSTMWrapper(RecurrentNetwork):
         **custom: Any,
     ) -> None:
         super().__init__(obs_space, action_space, None, model_config, name, **custom)
-        if num_outputs is None:
-            raise ConfigError("an LSTM-wrapped model needs num_outputs.")
-        width = self.num_outputs
-        if width is None:
+        if num_outputs is None or self.num_outputs is None:
             raise ConfigError(
-                f"model {type(self).__name__!r} cannot be wrapped by an LSTM: it did not set "
-                "num_outputs to the width of its features.",
+                f"model {type(self).__name__!r} cannot be wrapped by an LSTM or by attention",
+                expected="a known width of its features and of the outputs",
+                found=f"features {self.num_outputs}, outputs {num_outputs}",
                 hint="set self.num_outputs in the model's constructor when it is given None.",
             )
+        self.action_dim = action_width(action_space)
+        width = self._add_memory(self.num_outputs, model_config)
+        self.num_outputs = num_outputs
+        self._logits_branch = SlimFC(width, num_outputs)
+        self._value_branch = SlimFC(width, 1)
+
+    @abc.abstractmethod
+    def _add_memory(self, width: int, model_config: Mapping[str, Any]) -> int:
+        """Make what remembers, over features of a width; gives the width of what comes out."""
+
+    def value_function(self) -> Tensor:
+        """Give the value estimates `(B * T,)` of the last `forward`."""
+        if self._features is None:
+            raise PieceError("value_function() was called before forward().")
+        value: Tensor = self._value_branch(self._features)
+        return value.reshape(-1)
+
+    def _with_past(
+        self, features: Tensor, input_dict: dict[str, Any], actions: int, rewards: int
+    ) -> Tensor:
+        """Features of the wrapped network, and so many earlier actions and rewards behind them."""
+        parts = [features]
+        if actions:
+            parts.append(
+                previous_actions(input_dict, self.action_space, self.model_config, actions)
+            )
+        if rewards:
+            parts.append(input_dict["prev_rewards"].float().reshape(-1, rewards))
+        return features if len(parts) == 1 else torch.cat(parts, dim=1)
+
+
+class LSTMWrapper(WrapperNetwork, RecurrentNetwork):
+    """An LSTM on top of another network's features, with outputs and value from its cells.
+
+    Settings read: `lstm_cell_size`, `lstm_use_prev_action`, `lstm_use_prev_reward`, `_time_major`,
+    `_disable_action_flattening`. Padding is processed like any step, as Ray does.
+
+    Args:
+        num_outputs: Width of the outputs.
+    """
+
+    def _add_memory(self, width: int, model_config: Mapping[str, Any]) -> int:
         self.cell_size = int(model_config["lstm_cell_size"])
         self.use_prev_action = bool(model_config.get("lstm_use_prev_action"))
         self.use_prev_reward = bool(model_config.get("lstm_use_prev_reward"))
-        self.action_dim = action_width(action_space)
         if self.use_prev_action:
             width += self.action_dim
             self.view_requirements["prev_actions"] = {
                 "data_col": "actions",
                 "shift": -1,
-                "space": action_space,
+                "space": self.action_space,
             }
         if self.use_prev_reward:
             width += 1
             self.view_requirements["prev_rewards"] = {"data_col": "rewards", "shift": -1}
-        self.num_outputs = num_outputs
         self.lstm = nn.LSTM(width, self.cell_size, batch_first=not self.time_major)
-        self._logits_branch = SlimFC(self.cell_size, num_outputs)
-        self._value_branch = SlimFC(self.cell_size, 1)
+        return self.cell_size
 
     def forward(
         self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
     ) -> ModelOutput:
         """Run the wrapped network on every row, then the LSTM along each sequence."""
         features, _ = super(RecurrentNetwork, self).forward(input_dict, [], None)
-        parts = [features]
-        if self.use_prev_action:
-            parts.append(previous_actions(input_dict, self.action_space, self.model_config))
-        if self.use_prev_reward:
-            parts.append(input_dict["prev_rewards"].float().reshape(-1, 1))
-        input_dict["obs_flat"] = features if len(parts) == 1 else torch.cat(parts, dim=1)
+        actions, rewards = int(self.use_prev_action), int(self.use_prev_reward)
+        input_dict["obs_flat"] = self._with_past(features, input_dict, actions, rewards)
         return super().forward(input_dict, state, seq_lens)
 
     def forward_rnn(
@@ -125,13 +157,6 @@ class LSTMWrapper(RecurrentNetwork):
         """Tell what the layers are for before the cells, and the two behind them."""
         inner: LayersByUse = super().layers_by_use()  # type: ignore[misc]  # the wrapped network's
         return LayersByUse(inner.trunk, self._logits_branch, self._value_branch)
-
-    def value_function(self) -> Tensor:
-        """Give the value estimates `(B * T,)` of the last `forward`."""
-        if self._features is None:
-            raise PieceError("value_function() was called before forward().")
-        value: Tensor = self._value_branch(self._features)
-        return value.reshape(-1)
 
     def get_initial_state(self) -> list[Tensor]:
         """Give zeros for `[h, c]`, `(cell_size,)` each, on the device of the weights."""
