@@ -13,8 +13,7 @@ from ...core.spaces.own_layout import space_from_data, space_to_data
 from ...core.trust import NOTHING, Names, Trust
 from ...core.vault.decode.standins import mapping_of
 from ...core.vault.plain import Plainer
-from ...legacy.batches.step_rows import zero_of
-from ...legacy.connectors.action.immutable import locked
+from ...legacy.batches.step_rows import locked, zero_of
 from ...legacy.connectors.connector import ActionConnector, AgentConnector
 from ...legacy.connectors.context import ConnectorContext
 from ...legacy.connectors.registry import register_connector

@@ -156,3 +156,31 @@ def stack_arrays(arrays: list[Array]) -> Array:
 def joined_batches(batches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The rows of many batches of the same columns as one batch."""
     return {name: nest.joined([batch[name] for batch in batches]) for name in batches[0]}
+
+
+def locked(values: Nest) -> Nest:
+    """The nest with read-only views in place of its arrays.
+
+    Example:
+        >>> locked({"a": np.zeros(2), "b": 1})["a"].flags.writeable
+        False
+    """
+    if isinstance(values, np.generic):
+        return values
+    if isinstance(values, np.ndarray):
+        view: Nest = values.view()
+        view.setflags(False)
+        return view
+    kind = type(values)
+    if kind is dict:
+        return {
+            key: value if isinstance(value, np.generic) else locked(value)
+            for key, value in values.items()
+        }
+    if kind is list or kind is tuple:
+        return kind([locked(value) for value in values])
+    if isinstance(values, dict):
+        return kind({key: locked(value) for key, value in values.items()})
+    if isinstance(values, (list, tuple)):
+        return nest.map_structure(locked, values)
+    return values

@@ -175,6 +175,16 @@ class AgentConnector(Connector):
     def on_policy_output(self, output: ActionConnectorDataType) -> None:
         """Take note of what the policy answered, before action connectors change it."""
 
+    def stop_checking(self) -> None:
+        """Take observations from outside of their space, too; most connectors do anyway."""
+
+    def episode(self, env_id: Any, agent_id: Any) -> Any:
+        """What stands for an agent's running episode, another object after each reset.
+
+        None where a connector keeps nothing of it.
+        """
+        return None
+
     def __call__(self, acd_list: Sequence[AgentConnectorDataType]) -> list[AgentConnectorDataType]:
         """Transform the records of all agents that share this policy."""
         records = self.checked_list(acd_list)

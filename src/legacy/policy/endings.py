@@ -82,10 +82,9 @@ class Endings(OrderedDict[Any, dict[Any, Any]]):
 
 def _memory(policy: Policy, env_id: Any, agent_id: Any) -> Any:
     """The object that stands for a slot's running episode; another one after each reset."""
-    from ..connectors.agent.view_requirement import ViewRequirementAgentConnector
-
     pipeline = policy.agent_connectors
     for connector in pipeline.connectors if pipeline is not None else ():
-        if isinstance(connector, ViewRequirementAgentConnector):
-            return connector.episode(env_id, agent_id)
+        episode = connector.episode(env_id, agent_id)
+        if episode is not None:
+            return episode
     return None

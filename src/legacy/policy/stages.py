@@ -14,7 +14,6 @@ from ...core.errors import PieceError
 from ...core.types import Nest
 from ..batches.step_rows import joined_batches
 from ..connectors.adapted import acted_space, seen_space
-from ..connectors.agent.obs_preproc import ObsPreprocessorConnector
 from ..connectors.drawing import pieces_of
 from ..connectors.rows import answers_of
 from ..connectors.types import AgentConnectorDataType, AgentConnectorsOutput
@@ -38,7 +37,7 @@ class LegacyStages:
                 hint="give it the defaults: create_connectors_for_policy(policy, policy.config).",
             )
         agent: Any = self.policy.agent_connectors
-        for connector in agent[ObsPreprocessorConnector]:
+        for connector in agent.connectors:
             connector.stop_checking()
 
     @property

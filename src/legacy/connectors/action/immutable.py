@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ....core import nest
 from ....core.step.part import NOTHING, Contribution
-from ....core.types import Nest
+from ...batches.step_rows import locked
 from ..connector import FromContext
 from ..types import PolicyOutputType
 from .formula import FormulaActionConnector
@@ -57,31 +56,3 @@ def make_action_immutable(obj: Any) -> Any:
         obj.setflags(write=False)
         return obj
     return MappingProxyType(obj) if isinstance(obj, dict) else obj
-
-
-def locked(values: Nest) -> Nest:
-    """The nest with read-only views in place of its arrays.
-
-    Example:
-        >>> locked({"a": np.zeros(2), "b": 1})["a"].flags.writeable
-        False
-    """
-    if isinstance(values, np.generic):
-        return values
-    if isinstance(values, np.ndarray):
-        view: Nest = values.view()
-        view.setflags(False)
-        return view
-    kind = type(values)
-    if kind is dict:
-        return {
-            key: value if isinstance(value, np.generic) else locked(value)
-            for key, value in values.items()
-        }
-    if kind is list or kind is tuple:
-        return kind([locked(value) for value in values])
-    if isinstance(values, dict):
-        return kind({key: locked(value) for key, value in values.items()})
-    if isinstance(values, (list, tuple)):
-        return nest.map_structure(locked, values)
-    return values

@@ -10,8 +10,7 @@ import numpy as np
 from ....core import nest
 from ....core.errors import PieceError
 from ....core.step.part import Contribution
-from ...batches.step_rows import zero_of
-from ..action.immutable import locked
+from ...batches.step_rows import locked, zero_of
 from ..context import ConnectorContext
 from ..rows import ABSENT, Rows
 from ..types import ActionConnectorDataType, PolicyOutputType
