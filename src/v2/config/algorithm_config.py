@@ -274,16 +274,16 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
     def get_config_for_module(self, module_id: str) -> Self:
         """Give the config with the settings of one module; itself if it has none."""
         policy = self.policies.get(module_id)
-        own = {
+        overrides = {
             **(getattr(policy, "config", None) or {}),
             **self.algorithm_config_overrides_per_module.get(module_id, {}),
         }
-        if not own:
+        if not overrides:
             return self
-        made = self.copy(copy_frozen=False).update_from_dict(own)
+        config = self.copy(copy_frozen=False).update_from_dict(overrides)
         if self._is_frozen:
-            made.freeze()
-        return made
+            config.freeze()
+        return config
 
     def is_trained(self, module_id: str, batch: Any = None) -> bool:
         """Whether a module learns."""
@@ -292,14 +292,14 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
     def get_evaluation_config_object(self) -> Self:
         """Give the config for evaluations: this one with `evaluation_config` on top."""
         if isinstance(self.evaluation_config, AlgorithmConfig):
-            made: Any = self.evaluation_config.copy(copy_frozen=False)
+            config: Any = self.evaluation_config.copy(copy_frozen=False)
         else:
-            made = self.copy(copy_frozen=False)
-            made.num_env_runners = self.evaluation_num_env_runners
-            made.rollout_fragment_length = 1
-            made.update_from_dict(self.evaluation_config or {})
-        made.in_evaluation = True
-        return made  # type: ignore[no-any-return]
+            config = self.copy(copy_frozen=False)
+            config.num_env_runners = self.evaluation_num_env_runners
+            config.rollout_fragment_length = 1
+            config.update_from_dict(self.evaluation_config or {})
+        config.in_evaluation = True
+        return config  # type: ignore[no-any-return]
 
     # What is built from it
 
@@ -363,10 +363,11 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
             env: Whose spaces its modules get.
             spaces: Or these.
         """
-        made = self.copy(copy_frozen=False)
-        made.observation_space, made.action_space = connector_builders.env_spaces(self, env, spaces)
+        config = self.copy(copy_frozen=False)
+        seen, acted = connector_builders.env_spaces(self, env, spaces)
+        config.observation_space, config.action_space = seen, acted
         learner = self.learner_class(
-            config=made, module_spec=self.get_multi_rl_module_spec(env=env, spaces=spaces)
+            config=config, module_spec=self.get_multi_rl_module_spec(env=env, spaces=spaces)
         )
         learner.build()
         return learner

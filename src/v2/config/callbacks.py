@@ -190,13 +190,13 @@ def make_callback(
         args: Positional arguments.
         kwargs: Keyword arguments.
     """
-    given = dict(kwargs or {})
-    for each in _several(callbacks_objects):
-        hook = getattr(each, callback_name, None)
+    named = dict(kwargs or {})
+    for listener in _several(callbacks_objects):
+        hook = getattr(listener, callback_name, None)
         if hook is not None:
-            hook(*args, **given)
+            hook(*args, **named)
     for function in _several(callbacks_functions):
-        function(*args, **given)
+        function(*args, **named)
 
 
 def overridden_hooks(
@@ -206,7 +206,7 @@ def overridden_hooks(
 
     Functions of the config (`callbacks_on_...`) come after the hooks of objects.
     """
-    found: dict[str, list[Callable[..., Any]]] = {}
+    hooks_of: dict[str, list[Callable[..., Any]]] = {}
     objects = list(callbacks_objects)
     for name in HOOKS:
         empty = getattr(RLlibCallback, name)
@@ -215,8 +215,8 @@ def overridden_hooks(
         ]
         hooks += _several(getattr(config, f"callbacks_{name}", None))
         if hooks:
-            found[name] = hooks
-    return found
+            hooks_of[name] = hooks
+    return hooks_of
 
 
 def _several(given: Any) -> list[Any]:

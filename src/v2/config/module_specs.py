@@ -21,25 +21,21 @@ if TYPE_CHECKING:
 
 
 def with_defaults(
-    config: AlgorithmConfig, given: RLModuleSpec | MultiRLModuleSpec | None
+    config: AlgorithmConfig, spec: RLModuleSpec | MultiRLModuleSpec | None
 ) -> RLModuleSpec | MultiRLModuleSpec:
     """A user's spec with the algorithm's defaults, or these alone; without spaces."""
-    if isinstance(given, MultiRLModuleSpec):
-        return replace(
-            given,
-            rl_module_specs={key: replace(spec) for key, spec in given.rl_module_specs.items()},
-        )
+    if isinstance(spec, MultiRLModuleSpec):
+        copies = {key: replace(single) for key, single in spec.rl_module_specs.items()}
+        return replace(spec, rl_module_specs=copies)
     default = config.get_default_rl_module_spec()
-    if given is None:
-        return default
-    return filled(given, default)
+    return default if spec is None else filled(spec, default)
 
 
-def filled(given: RLModuleSpec, default: RLModuleSpec) -> RLModuleSpec:
+def filled(spec: RLModuleSpec, default: RLModuleSpec) -> RLModuleSpec:
     """A copy of a spec that takes what it leaves empty from another."""
-    made = replace(default)
-    made.update(given)
-    return made
+    copied = replace(default)
+    copied.update(spec)
+    return copied
 
 
 def single_spec(
@@ -61,9 +57,8 @@ def single_spec(
                 hint="use config.get_multi_rl_module_spec().",
             )
         spec = filled(spec[DEFAULT_MODULE_ID], config.get_default_rl_module_spec())
-    made = replace(spec)
     pair = (spaces or {}).get(DEFAULT_MODULE_ID) or env_spaces(config, env, spaces)
-    return _completed(config, made, pair, inference_only)
+    return _completed(config, replace(spec), pair, inference_only)
 
 
 def multi_spec(
@@ -74,34 +69,32 @@ def multi_spec(
     single: RLModuleSpec | None,
 ) -> MultiRLModuleSpec:
     """The specs of all modules of a config."""
-    given: Any = config.rl_module_spec
-    is_multi = isinstance(given, MultiRLModuleSpec)
-    default: Any = config.get_default_rl_module_spec() if is_multi else (single or given)
+    of_config: Any = config.rl_module_spec
+    is_multi = isinstance(of_config, MultiRLModuleSpec)
+    default: Any = config.get_default_rl_module_spec() if is_multi else (single or of_config)
     if isinstance(default, MultiRLModuleSpec):  # of an algorithm for several modules alone
         default = RLModuleSpec()
     if is_multi and single is not None:
         default = filled(single, default)
-    made = given if is_multi else MultiRLModuleSpec()
+    multi = of_config if is_multi else MultiRLModuleSpec()
     specs = {}
-    for module_id in _module_ids(config, made):
+    for module_id in _module_ids(config, multi):
         settings = config.get_config_for_module(module_id)
-        spec = made[module_id] if module_id in made else RLModuleSpec()
+        spec = multi[module_id] if module_id in multi else RLModuleSpec()
         spec = filled(spec, replace(default))
         if spec.learner_only and inference_only:
             continue
         policy = config.policies.get(module_id)
-        pair = (
-            getattr(policy, "observation_space", None),
-            getattr(policy, "action_space", None),
-        )
-        found = _module_spaces(config, module_id, env, spaces)
-        both = tuple(
-            own if own is not None else other for own, other in zip(pair, found, strict=True)
-        )
-        specs[module_id] = _completed(settings, spec, both, inference_only or None)
-    made.rl_module_specs = specs
-    made.inference_only = bool(specs) and all(spec.inference_only for spec in specs.values())
-    return made
+        named = getattr(policy, "observation_space", None), getattr(policy, "action_space", None)
+        seen = _module_spaces(config, module_id, env, spaces)
+        pair = [
+            of_env if of_policy is None else of_policy
+            for of_policy, of_env in zip(named, seen, strict=True)
+        ]
+        specs[module_id] = _completed(settings, spec, pair, inference_only or None)
+    multi.rl_module_specs = specs
+    multi.inference_only = bool(specs) and all(spec.inference_only for spec in specs.values())
+    return multi
 
 
 def _module_ids(config: AlgorithmConfig, spec: MultiRLModuleSpec) -> list[str]:
@@ -133,9 +126,9 @@ def _module_spaces(
     observation_space, action_space = env_spaces(config, env, spaces)
     if not config.is_multi_agent:
         return observation_space, action_space
-    by_agent = [isinstance(each, gym_spaces.Dict) for each in (observation_space, action_space)]
-    if not all(by_agent):
-        return observation_space, action_space
+    pair = observation_space, action_space
+    if not all(isinstance(space, gym_spaces.Dict) for space in pair):
+        return pair
     mapping = AgentToModuleMapping(
         observation_space,
         action_space,

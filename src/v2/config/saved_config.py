@@ -39,30 +39,31 @@ def config_from(given: Any, default: Any) -> Any:
 
 def saved_settings(config: AlgorithmConfig) -> dict[str, Any]:
     """What a checkpoint holds of a config: plain settings, as RLlib's do."""
-    held = {key: value for key, value in config.get_state().items() if key not in _OURS_ALONE}
-    held["policies"] = {
+    settings = {key: value for key, value in config.get_state().items() if key not in _OURS_ALONE}
+    settings["policies"] = {
         module_id: (spec.policy_class, spec.observation_space, spec.action_space, spec.config)
         for module_id, spec in config.policies.items()
     }
-    if held.get("teacher") is not None and not isinstance(held["teacher"], str):
-        held["teacher"] = f"a {type(held['teacher']).__name__} that code gave"
-    return held
+    teacher = settings.get("teacher")
+    if teacher is not None and not isinstance(teacher, str):
+        settings["teacher"] = f"a {type(teacher).__name__} that code gave"
+    return settings
 
 
 def restored_config(
-    held: Mapping[str, Any], names: Names, given: Mapping[str, Any] | None = None
+    saved: Mapping[str, Any], names: Names, given: Mapping[str, Any] | None = None
 ) -> AlgorithmConfig:
     """Make a config of what a checkpoint holds; no code of the file runs.
 
-    `given` takes the place of the checkpoint's; names that nobody knows are remembered.
+    `given` takes the place of the checkpoint's settings; names that are not known are noted.
 
     Raises:
         AskedTooMuchError: It asks for more of something than a file may.
         UnknownClassError: The settings are of a class that nobody has given.
     """
-    path = class_path(held.get(_CLASS))
+    path = class_path(saved.get(_CLASS))
     cls = find(path, CONFIG, names.trust)
-    if isinstance(cls, AlgorithmConfig):  # Somebody gave settings in place of a class.
+    if isinstance(cls, AlgorithmConfig):  # The caller gave settings in place of a class.
         return cls.update_from_dict(given) if given else cls
     if cls is None:
         raise UnknownClassError(
@@ -77,14 +78,14 @@ def restored_config(
     known = vars(config)
     mine = attributes_of(cls, given or ())
     left_out = {*_OURS_ALONE, *_of_no_effect(cls), *mine}
-    for name, value in reading.in_order(held):
+    for name, value in reading.in_order(saved):
         if name not in known or name in left_out or _is_default(value, known[name]):
             continue
-        made = reading.live(name, value)
+        setting = reading.live(name, value)
         if name == "policies":
-            config.multi_agent(policies=made)
+            config.multi_agent(policies=setting)
         else:
-            known[name] = made
+            known[name] = setting
     tell_paths(config, mine)
     check_counts(config, mine)
     return config
@@ -103,10 +104,10 @@ class _Reading:
             for name in section.settings
         }
 
-    def in_order(self, held: Mapping[str, Any]) -> list[tuple[str, Any]]:
-        """The settings, the environment before what it is told."""
+    def in_order(self, saved: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """The settings, the environment before its own."""
         return sorted(
-            ((key, value) for key, value in held.items() if isinstance(key, str)),
+            ((key, value) for key, value in saved.items() if isinstance(key, str)),
             key=lambda item: item[0] != "env",
         )
 
@@ -120,21 +121,21 @@ class _Reading:
         if name == "evaluation_config":
             return self._differing(value)
         if name == "policies":
-            return {key: self._policy(each) for key, each in mapping_of(value).items()}
+            return {key: self._policy(spec) for key, spec in mapping_of(value).items()}
         if name == "algorithm_config_overrides_per_module":
-            return {key: self._differing(each) for key, each in mapping_of(value).items()}
-        section, own = self.places.get(name, (None, ""))
-        slot = section.settings[own].slot if section is not None else None
-        made = self._made(name, value, replace(slot or ARGUMENT, kind=_kind(name, slot)))
+            return {key: self._differing(part) for key, part in mapping_of(value).items()}
+        section, key = self.places.get(name, (None, ""))
+        slot = section.settings[key].slot if section is not None else None
+        setting = self._setting(name, value, replace(slot or ARGUMENT, kind=_kind(name, slot)))
         if section is not None and slot is not None and not self.names.missing:
-            section.check(own, made)
+            section.check(key, setting)
         if name == "env" and self.env is None:
-            self.env = made
+            self.env = setting
         if name == "env_config":
-            check_env_config(self.env, made)
-        return made
+            check_env_config(self.env, setting)
+        return setting
 
-    def _made(self, name: str, value: Any, slot: Slot) -> Any:
+    def _setting(self, name: str, value: Any, slot: Slot) -> Any:
         if name == "env" and isinstance(value, str):
             known = env_of_file(value)
             return self.names.find(value, slot) if known is None else known
@@ -146,8 +147,8 @@ class _Reading:
             return restored_config({_CLASS: value, **value.mapping()}, self.names)
         if not isinstance(value, Mapping):
             return live_arguments(value, self.names)
-        own = value.get("env")
-        inside = _Reading(self.cls, self.names, self.live("env", own) if own else self.env)
+        env = value.get("env")
+        inside = _Reading(self.cls, self.names, self.live("env", env) if env else self.env)
         return {
             key: inside.live(SPELLINGS.get(key, key), part) for key, part in inside.in_order(value)
         }
@@ -155,8 +156,8 @@ class _Reading:
     def _policy(self, value: Any) -> Any:
         """A PolicySpec's four parts; a class among them changes nothing here."""
         if isinstance(value, Opaque):
-            held = value.mapping()
-            parts = [held.get(part) for part in ("observation_space", "action_space", "config")]
+            fields = value.mapping()
+            parts = [fields.get(part) for part in ("observation_space", "action_space", "config")]
         elif isinstance(value, (list, tuple)) and len(value) == 4:
             parts = list(value[1:])
         else:

@@ -125,7 +125,7 @@ class Section:
             UnknownSettingError: There is no such setting.
             ConfigError: A value is not what the setting takes.
         """
-        made = {}
+        values = {}
         for name, value in given.items():
             if value is NotProvided:
                 continue
@@ -135,8 +135,8 @@ class Section:
             if not is_open(value):  # Checked as soon as a trial has a value for it.
                 self.check(now, value)
                 kept = value if setting.convert is None else setting.convert(value)
-            made[self.attribute(now)] = setting, kept
-        return made
+            values[self.attribute(now)] = setting, kept
+        return values
 
     def check(self, name: str, value: Any) -> None:
         """Check one value.
@@ -184,18 +184,18 @@ def takes(section: Section) -> Callable[[Method], Method]:
     """Let a method show a section's settings in its signature and its documentation."""
 
     def decorate(method: Method) -> Method:
-        own = [
+        written = [
             parameter
             for parameter in inspect.signature(method).parameters.values()
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD
         ]
-        names = {parameter.name for parameter in own}
+        names = {parameter.name for parameter in written}
         named = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=NotProvided)
             for name in section.settings
             if name not in names
         ]
-        method.__signature__ = inspect.Signature([*own, *named])  # type: ignore[attr-defined]
+        method.__signature__ = inspect.Signature([*written, *named])  # type: ignore[attr-defined]
         lines = [
             f"    {name}: {setting.meaning or IDLE} Default: {setting.default!r}."
             for name, setting in section.settings.items()

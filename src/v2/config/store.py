@@ -68,11 +68,11 @@ class SettingsStore:
         Args:
             copy_frozen: Whether the copy is frozen; None if this one is.
         """
-        made = type(self).__new__(type(self))
+        copied = type(self).__new__(type(self))
         for name, value in self.__dict__.items():
-            made.__dict__[name] = _unshared(value)
-        made.__dict__["_is_frozen"] = self._is_frozen if copy_frozen is None else copy_frozen
-        return made
+            copied.__dict__[name] = _unshared(value)
+        copied.__dict__["_is_frozen"] = self._is_frozen if copy_frozen is None else copy_frozen
+        return copied
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self.copy()
@@ -113,10 +113,10 @@ class SettingsStore:
         Args:
             values: By the keys of `to_dict()`.
         """
-        made = self.copy(copy_frozen=False)
+        changed = self.copy(copy_frozen=False)
         for key in values:
-            setattr(made, SPELLINGS.get(key, key), None)
-        return made.update_from_dict(values)
+            setattr(changed, SPELLINGS.get(key, key), None)
+        return changed.update_from_dict(values)
 
     def _update_one(self, key: str, value: Any) -> None:
         for section in type(self).SECTIONS.values():
@@ -181,9 +181,9 @@ class SettingsStore:
                 found=repr(kind),
                 hint="Algorithm.from_checkpoint(path) takes settings from files.",
             )
-        made = kind()
-        made.__dict__.update({key: value for key, value in state.items() if key != "class"})
-        return made
+        config = kind()
+        config.__dict__.update({key: value for key, value in state.items() if key != "class"})
+        return config
 
     def __getitem__(self, key: str) -> Any:
         return getattr(self, SPELLINGS.get(key, key))
@@ -232,11 +232,11 @@ def _unshared(value: Any) -> Any:
 
 
 def _merged(old: Any, new: Mapping[str, Any]) -> dict[str, Any]:
-    made = dict(old) if isinstance(old, Mapping) else {}
+    merged = dict(old) if isinstance(old, Mapping) else {}
     for key, value in new.items():
-        is_nested = isinstance(value, Mapping) and isinstance(made.get(key), Mapping)
-        made[key] = _merged(made[key], value) if is_nested else _unshared(value)
-    return made
+        is_nested = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = _merged(merged[key], value) if is_nested else _unshared(value)
+    return merged
 
 
 def _plain(value: Any) -> Any:

@@ -54,13 +54,13 @@ def _put(data: dict[str, Any], place: list[str], value: Any) -> None:
     """Put a value where it belongs; None on the list of those, as TOML has no word for it."""
     table = data
     for step in place[:-1]:
-        held = table.get(step)
-        table[step] = table = dict(held) if isinstance(held, Mapping) else {}
-    told = ".".join(place)
-    nones = [each for each in data.get(NONE, []) if each != told]
+        inner = table.get(step)
+        table[step] = table = dict(inner) if isinstance(inner, Mapping) else {}
+    dotted = ".".join(place)
+    nones = [other for other in data.get(NONE, []) if other != dotted]
     if value is None:
         table.pop(place[-1], None)
-        nones.append(told)
+        nones.append(dotted)
     else:
         table[place[-1]] = value
     data[NONE] = nones

@@ -55,9 +55,9 @@ def settings_of(config: AlgorithmConfig) -> dict[str, Any]:
     Raises:
         ConfigError: Some of it cannot be said; all of that is named.
     """
-    found: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
     if config.algo_class is not None:
-        found[ALGORITHM] = config.algo_class.__name__
+        tables[ALGORITHM] = config.algo_class.__name__
     nones: list[str] = []
     unsaid: list[str] = []
     for section, name, value, default in _settings(config):
@@ -68,7 +68,7 @@ def settings_of(config: AlgorithmConfig) -> dict[str, Any]:
             nones.append(place)
             continue
         try:
-            found.setdefault(section.method, {})[name] = _said(value, place, nones)
+            tables.setdefault(section.method, {})[name] = _in_toml(value, place, nones)
         except _UnsayableError as error:
             unsaid.append(f"{place} ({error})")
     if unsaid:
@@ -79,8 +79,8 @@ def settings_of(config: AlgorithmConfig) -> dict[str, Any]:
             hint="leave them to code: take the rest from the file, then set them.",
         )
     if nones:
-        found[NONE] = nones
-    return found
+        tables[NONE] = nones
+    return tables
 
 
 def config_of(cls: type[AlgorithmConfig], source: str | os.PathLike[str]) -> Any:
@@ -91,15 +91,15 @@ def config_of(cls: type[AlgorithmConfig], source: str | os.PathLike[str]) -> Any
         UnknownNameError: There is no such table or algorithm.
     """
     data = data_in(source)
-    own, named = cls.own_algorithm(), data.get(ALGORITHM)
+    algorithm, name = cls.own_algorithm(), data.get(ALGORITHM)
     config: Any = cls()
-    if own is None and named is not None:
-        config = algorithm_named(named).get_default_config()
-    elif own is not None and named not in (None, own.__name__):
+    if algorithm is None and name is not None:
+        config = algorithm_named(name).get_default_config()
+    elif algorithm is not None and name not in (None, algorithm.__name__):
         raise ConfigError(
             f"{cls.__name__}.from_toml()",
-            expected=f'algorithm = "{own.__name__}"',
-            found=repr(named),
+            expected=f'algorithm = "{algorithm.__name__}"',
+            found=repr(name),
             hint="AlgorithmConfig.from_toml() takes the settings of any algorithm.",
         )
     take_settings(config, data)
@@ -113,19 +113,19 @@ def take_settings(config: AlgorithmConfig, data: Mapping[str, Any]) -> None:
         ConfigError: There is no such table or setting, or a value is not what it takes.
     """
     sections = type(config).SECTIONS
-    for method, given in _with_nones(data).items():
+    for method, table in _with_nones(data).items():
         if method in (ALGORITHM, RUN):
             continue
         if method not in sections:
             near = near_names(method, sections)
             raise UnknownNameError(
                 f"settings have no table [{method}]",
-                expected=", ".join(f"[{each}]" for each in (*sections, RUN)),
+                expected=", ".join(f"[{known}]" for known in (*sections, RUN)),
                 hint=f"did you mean [{near[0]}]?" if near else "",
             )
-        if not isinstance(given, Mapping):
-            raise ConfigError(f"[{method}]", expected="a table", found=repr(given))
-        for name, value in given.items():
+        if not isinstance(table, Mapping):
+            raise ConfigError(f"[{method}]", expected="a table", found=repr(table))
+        for name, value in table.items():
             _take(config, sections[method], name, value)
 
 
@@ -147,8 +147,8 @@ def _env_named(name: str) -> str:
     Raises:
         UnknownEnvError: It is not.
     """
-    found = env_of_file(name)
-    if found is None:
+    env = env_of_file(name)
+    if env is None:
         raise UnknownEnvError(
             f"no environment is called {name!r}",
             expected="a name given to register_env(), or a gymnasium id",
@@ -157,7 +157,7 @@ def _env_named(name: str) -> str:
             ),
             name=name,
         )
-    return found
+    return env
 
 
 def toml_of(data: Mapping[str, Any]) -> str:
@@ -170,15 +170,17 @@ def toml_of(data: Mapping[str, Any]) -> str:
         else:
             lines.append(f"{toml_key(key)} = {toml_value(value)}")
     for name, table in tables:
-        inner = {key: each for key, each in table.items() if isinstance(each, Mapping) and each}
-        plain = {key: each for key, each in table.items() if key not in inner}
+        inner = {key: part for key, part in table.items() if isinstance(part, Mapping) and part}
+        plain = {key: part for key, part in table.items() if key not in inner}
         if plain or not inner:
-            lines += ["", f"[{name}]"]
-            lines += [f"{toml_key(key)} = {toml_value(each)}" for key, each in plain.items()]
-        for key, each in inner.items():
-            lines += ["", f"[{name}.{toml_key(key)}]"]
-            lines += [f"{toml_key(inside)} = {toml_value(own)}" for inside, own in each.items()]
+            lines += ["", f"[{name}]", *_rows(plain)]
+        for key, part in inner.items():
+            lines += ["", f"[{name}.{toml_key(key)}]", *_rows(part)]
     return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _rows(table: Mapping[str, Any]) -> list[str]:
+    return [f"{toml_key(key)} = {toml_value(value)}" for key, value in table.items()]
 
 
 def whole_toml(config: AlgorithmConfig) -> str:
@@ -193,8 +195,8 @@ def whole_toml(config: AlgorithmConfig) -> str:
         if value is None and default is not None:
             nones.append(place)
         try:
-            said = "" if value is None else toml_value(_said(value, place, nones))
-            row = f"{name} = {said}" if said else f"# {name} = none"
+            text = "" if value is None else toml_value(_in_toml(value, place, nones))
+            row = f"{name} = {text}" if text else f"# {name} = none"
         except _UnsayableError as error:
             row = f"# {name} = {error}"
         tables.setdefault(section.method, []).append(f"{row}  # {meaning}")
@@ -223,23 +225,23 @@ def data_in(source: str | os.PathLike[str]) -> dict[str, Any]:
                 f"nothing lies at {file}", expected="a TOML file with settings"
             )
         text = ""
-        held = read_bytes(file, DEFAULT_LIMITS, most=_MOST_BYTES, follow=True)
+        content = read_bytes(file, DEFAULT_LIMITS, most=_MOST_BYTES, follow=True)
     try:
-        return parse_toml(text if is_text else held.decode("utf-8-sig"))
+        return parse_toml(text if is_text else content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{name} is no TOML", found=str(error)[:200]) from None
 
 
 def _settings(config: AlgorithmConfig) -> Iterator[tuple[Section, str, Any, Any]]:
     """Each setting once: its section, its name, what it is and what it is by default."""
-    held, defaults = vars(config), vars(type(config)())
+    values, defaults = vars(config), vars(type(config)())
     seen: set[str] = set()
     for section in type(config).SECTIONS.values():
         for name in section.settings:
             attribute = section.attribute(name)
             if attribute not in seen:
                 seen.add(attribute)
-                yield section, name, held[attribute], defaults[attribute]
+                yield section, name, values[attribute], defaults[attribute]
 
 
 def _is_same(value: Any, default: Any) -> bool:
@@ -251,8 +253,8 @@ def _is_same(value: Any, default: Any) -> bool:
         return False
 
 
-def _said(value: Any, place: str, nones: list[str] | None) -> Any:
-    """A value as TOML's own; places of None are collected, or left out without a list."""
+def _in_toml(value: Any, place: str, nones: list[str] | None) -> Any:
+    """A value of a kind that TOML has; places of None are collected, or left out without a list."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, _PLAIN):
@@ -264,49 +266,48 @@ def _said(value: Any, place: str, nones: list[str] | None) -> Any:
             return str(value)
         return value
     if isinstance(value, Mapping):
-        if value and all(isinstance(each, PolicySpec) for each in value.values()):
+        if value and all(isinstance(part, PolicySpec) for part in value.values()):
             return _policies(value, place, nones)
-        made = {}
-        for key, each in value.items():
+        table = {}
+        for key, part in value.items():
             if not isinstance(key, str):
                 raise _UnsayableError(f"the key {key!r}, which is no text")
-            if "." in key and any(leaf is None for leaf in leaves(each)):
+            if "." in key and any(leaf is None for leaf in leaves(part)):
                 raise _UnsayableError(f"None below the key {key!r}")
-            if each is None:
+            if part is None:
                 if nones is not None:
                     nones.append(f"{place}.{key}")
                 continue
-            made[key] = _said(each, f"{place}.{key}", nones)
-        return made
+            table[key] = _in_toml(part, f"{place}.{key}", nones)
+        return table
     if isinstance(value, (list, tuple)):
         if any(leaf is None for leaf in leaves(value)):
             raise _UnsayableError("None in a list")
-        return [_said(each, place, nones) for each in value]
+        return [_in_toml(part, place, nones) for part in value]
     raise _UnsayableError(f"a {type(value).__name__}")
 
 
 def _policies(specs: Mapping[str, PolicySpec], place: str, nones: list[str] | None) -> Any:
     for module_id, spec in specs.items():
-        if any(each is not None for each in (spec.policy_class, *_spaces(spec))):
+        if any(
+            part is not None
+            for part in (spec.policy_class, spec.observation_space, spec.action_space)
+        ):
             raise _UnsayableError(f"class and spaces of {module_id!r}")
     if not any(spec.config for spec in specs.values()):
         return list(specs)
-    return _said({key: dict(spec.config or {}) for key, spec in specs.items()}, place, nones)
-
-
-def _spaces(spec: PolicySpec) -> tuple[Any, Any]:
-    return spec.observation_space, spec.action_space
+    return _in_toml({key: dict(spec.config or {}) for key, spec in specs.items()}, place, nones)
 
 
 def _with_nones(data: Mapping[str, Any]) -> dict[str, Any]:
     """The tables, with None where the list says."""
     listed = data.get(NONE, [])
-    made = {key: value for key, value in data.items() if key != NONE}
-    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+    tables = {key: value for key, value in data.items() if key != NONE}
+    if not isinstance(listed, list) or not all(isinstance(place, str) for place in listed):
         raise ConfigError(NONE, expected="a list of places such as 'training.grad_clip'")
     for place in listed:
         *above, last = place.split(".")
-        table = made
+        table = tables
         for key in above:
             inner = table.get(key, {})
             if not isinstance(inner, Mapping):
@@ -315,4 +316,4 @@ def _with_nones(data: Mapping[str, Any]) -> dict[str, Any]:
         if not above:
             raise ConfigError(f"{NONE} = [{place!r}]", expected="TABLE.SETTING")
         table[last] = None
-    return made
+    return tables
