@@ -2,7 +2,10 @@
 
 import pytest
 
-from tests.house.measures import lengths, reaches
+from tests.house.imports import modules
+from tests.house.measures import TALL, lengths, reaches
+
+MOST_REACHES = 40
 
 
 @pytest.mark.parametrize(
@@ -26,3 +29,21 @@ def test_functions_are_as_long_as_they_are_written():
     source = '@wraps\ndef f():\n    """Doc."""\n    def g(): ...\n    return g\n'
 
     assert sorted(lengths(source)) == [1, 4]
+
+
+def test_no_file_is_too_long():
+    """What grows beyond that has a part with a name of its own, which makes a file."""
+    long = [
+        module
+        for module, path in modules()
+        if len(path.read_text(encoding="utf-8").splitlines()) > TALL
+    ]
+
+    assert long == []
+
+
+def test_few_places_reach_into_what_others_keep_for_themselves():
+    """What is reached gets a public name, or the code moves to where it is."""
+    count = sum(len(reaches(path.read_text(encoding="utf-8"))) for _, path in modules())
+
+    assert count <= MOST_REACHES

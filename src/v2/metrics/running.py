@@ -136,8 +136,7 @@ class Ema(Stat):
     @override
     def hand_over(self) -> Self:
         self._settle()
-        handed_over = self.like()
-        handed_over._take_from(self)
+        handed_over = self._copied()
         handed_over._is_new, self._is_new = self._is_new, False
         return handed_over  # The average goes on here; only whether it moved is handed over.
 

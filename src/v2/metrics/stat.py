@@ -52,8 +52,7 @@ class Stat:
     def hand_over(self) -> Self:
         """Give all that is new to a copy that can be merged elsewhere, and begin anew."""
         self._settle()
-        handed_over = self.like()
-        handed_over._take_from(self)
+        handed_over = self._copied()
         self.clear()
         return handed_over
 
@@ -111,8 +110,10 @@ class Stat:
     def _join(self, others: Sequence[Self]) -> None:
         raise NotImplementedError
 
-    def _take_from(self, other: Self) -> None:
-        self._hold(other._held())
+    def _copied(self) -> Self:
+        copied = self.like()
+        copied._hold(self._held())
+        return copied
 
     def _held(self) -> dict[str, Any]:
         raise NotImplementedError

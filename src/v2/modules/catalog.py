@@ -70,6 +70,11 @@ class Catalog:
         self._latent_dims = self._encoder_config.output_dims
 
     @property
+    def encoder_config(self) -> Any:
+        """What the encoder is built from."""
+        return self._encoder_config
+
+    @property
     def latent_dims(self) -> tuple[int, ...]:
         """Shape of the encoder's output."""
         return self._latent_dims or ()

@@ -50,7 +50,7 @@ class DefaultSACRLModule(RLModule, InferenceOnlyAPI, TargetNetworkAPI, QNetAPI):
         """Build the networks; only the policy's where the module only acts."""
         self.twin_q = bool(as_settings(self.model_config).get("twin_q", True))
         catalog = self._needed_catalog()
-        if isinstance(catalog._encoder_config, RecurrentEncoderConfig):
+        if isinstance(catalog.encoder_config, RecurrentEncoderConfig):
             raise ConfigError("SAC has no recurrent default network", hint="set use_lstm=False.")
         framework = self.framework
         self.pi_encoder = catalog.build_encoder(framework=framework)
