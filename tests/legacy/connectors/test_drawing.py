@@ -2,8 +2,9 @@
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
+from rlconnect.core.step.part import NOTHING
 from rlconnect.legacy.connectors.action.immutable import ImmutableActionsConnector
-from rlconnect.legacy.connectors.agent.clip_reward import ClipRewardAgentConnector
+from rlconnect.legacy.connectors.agent.columns import ColumnsAgentConnector
 from rlconnect.legacy.connectors.agent.mean_std_filter import (
     MeanStdObservationFilterAgentConnector,
 )
@@ -11,6 +12,19 @@ from rlconnect.legacy.connectors.agent.obs_preproc import ObsPreprocessorConnect
 from rlconnect.legacy.connectors.connector import AgentConnector
 from rlconnect.legacy.connectors.context import ConnectorContext
 from rlconnect.legacy.connectors.pipeline import ActionConnectorPipeline, AgentConnectorPipeline
+
+
+class Passing(ColumnsAgentConnector):
+    """A connector that works on columns, and changes none."""
+
+    def transform_all(self, rows):
+        pass
+
+    def transform_columns(self, env_id, agent_id, columns):
+        return columns
+
+    def part(self):
+        return NOTHING
 
 
 def one_hot_context():
@@ -22,13 +36,11 @@ def one_hot_context():
 
 def test_shapes_are_those_that_an_observation_has_on_its_way():
     """A number before the preprocessor, a row of three behind it."""
-    pipeline = AgentConnectorPipeline(
-        one_hot_context(), [ClipRewardAgentConnector(), ObsPreprocessorConnector()]
-    )
+    pipeline = AgentConnectorPipeline(one_hot_context(), [Passing(), ObsPreprocessorConnector()])
 
     figure = pipeline.draw()
 
-    assert [name for name, _ in figure.boxes] == ["ClipReward", "ObsPreprocessor"]
+    assert [name for name, _ in figure.boxes] == ["Passing", "ObsPreprocessor"]
     assert [detail for _, detail in figure.boxes] == ["planned; all agents at once"] * 2
     assert figure.between == ["int64", "(3,) float32"]
     assert "int64" in figure.page()
@@ -63,15 +75,13 @@ class Raises(AgentConnector):
 
 def test_connectors_of_ones_own_may_refuse_what_was_made_up():
     """The drawing has no shapes from there on, and the pipeline is as it was."""
-    pipeline = AgentConnectorPipeline(
-        one_hot_context(), [ClipRewardAgentConnector(), Raises(), ClipRewardAgentConnector()]
-    )
+    pipeline = AgentConnectorPipeline(one_hot_context(), [Passing(), Raises(), Passing()])
     pipeline.in_training()
 
     figure = pipeline.draw()
 
     assert figure.between == ["int64", ""]
-    assert [name for name, _ in figure.boxes] == ["ClipReward", "Raises", "ClipReward"]
+    assert [name for name, _ in figure.boxes] == ["Passing", "Raises", "Passing"]
     assert figure.boxes[1][1].startswith("not planned")
     assert pipeline.connectors[0]._is_training
-    assert repr(pipeline).startswith("<AgentConnectorPipeline: ClipRewardAgentConnector, Raises")
+    assert repr(pipeline).startswith("<AgentConnectorPipeline: Passing, Raises")

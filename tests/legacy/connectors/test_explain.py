@@ -3,7 +3,7 @@
 from gymnasium.spaces import Box, Discrete
 from rlconnect.legacy import (
     AgentConnector,
-    ClipActionsConnector,
+    ImmutableActionsConnector,
     Policy,
     ViewRequirement,
     create_connectors_for_policy,
@@ -17,7 +17,7 @@ class Own(AgentConnector):
         return ac_data
 
 
-class Bolder(ClipActionsConnector):
+class Bolder(ImmutableActionsConnector):
     """A user's connector on top of a built-in."""
 
     def transform(self, ac_data):

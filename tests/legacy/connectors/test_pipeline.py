@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect.core.errors import PieceError, PipelineError
-from rlconnect.legacy.connectors.action.clip import ClipActionsConnector
 from rlconnect.legacy.connectors.action.immutable import ImmutableActionsConnector
 from rlconnect.legacy.connectors.action.normalize import NormalizeActionsConnector
 from rlconnect.legacy.connectors.action.to_numpy import ConvertToNumpyConnector
-from rlconnect.legacy.connectors.agent.clip_reward import ClipRewardAgentConnector
 from rlconnect.legacy.connectors.agent.mean_std_filter import (
     ConcurrentMeanStdObservationFilterAgentConnector,
     MeanStdObservationFilterAgentConnector,
@@ -16,7 +14,7 @@ from rlconnect.legacy.connectors.agent.mean_std_filter import (
 from rlconnect.legacy.connectors.agent.obs_preproc import ObsPreprocessorConnector
 from rlconnect.legacy.connectors.agent.state_buffer import StateBufferConnector
 from rlconnect.legacy.connectors.agent.view_requirement import ViewRequirementAgentConnector
-from rlconnect.legacy.connectors.connector import AgentConnector
+from rlconnect.legacy.connectors.connector import ActionConnector, AgentConnector
 from rlconnect.legacy.connectors.context import ConnectorContext
 from rlconnect.legacy.connectors.pipeline import ActionConnectorPipeline, AgentConnectorPipeline
 from rlconnect.legacy.connectors.rows import Rows
@@ -31,12 +29,22 @@ def context(**options):
     return ConnectorContext({}, [], SPACE, Discrete(2), views, **options)
 
 
+class HalfActions(ActionConnector):
+    """A user's connector."""
+
+    def transform(self, ac_data):
+        actions, states, fetches = ac_data.output
+        return ActionConnectorDataType(
+            ac_data.env_id, ac_data.agent_id, ac_data.input_dict, (actions / 2, states, fetches)
+        )
+
+
 def actions(*names):
     classes = {
         c.__name__: c
         for c in (
             ConvertToNumpyConnector,
-            ClipActionsConnector,
+            HalfActions,
             ImmutableActionsConnector,
             NormalizeActionsConnector,
         )
@@ -50,19 +58,19 @@ def names(pipeline):
 
 def test_edits_land_where_they_aim():
     """Each edit puts the connector at the place it names."""
-    pipeline = actions("ClipActionsConnector")
+    pipeline = actions("HalfActions")
 
-    pipeline.insert_before("ClipActionsConnector", ConvertToNumpyConnector(context()))
-    pipeline.insert_after("ClipActionsConnector", ImmutableActionsConnector(context()))
+    pipeline.insert_before("HalfActions", ConvertToNumpyConnector(context()))
+    pipeline.insert_after("HalfActions", ImmutableActionsConnector(context()))
     pipeline.insert_after(ConvertToNumpyConnector, NormalizeActionsConnector(context()))
-    pipeline.prepend(ClipActionsConnector(context()))
+    pipeline.prepend(HalfActions(context()))
     pipeline.append(ConvertToNumpyConnector(context()))
-    pipeline.remove("ClipActionsConnector")
+    pipeline.remove("HalfActions")
 
     assert names(pipeline) == [
         "ConvertToNumpyConnector",
         "NormalizeActionsConnector",
-        "ClipActionsConnector",
+        "HalfActions",
         "ImmutableActionsConnector",
         "ConvertToNumpyConnector",
     ]
@@ -77,7 +85,7 @@ def test_edits_land_where_they_aim():
 )
 def test_edits_aimed_at_nothing_are_refused(edit):
     """A missing target raises with a suggestion and leaves the pipeline alone."""
-    pipeline = actions("ClipActionsConnector", "ImmutableActionsConnector")
+    pipeline = actions("HalfActions", "ImmutableActionsConnector")
 
     with pytest.raises(PipelineError, match="did you mean 'ImmutableActionsConnector'"):
         edit(pipeline)
@@ -87,12 +95,12 @@ def test_edits_aimed_at_nothing_are_refused(edit):
 
 def test_removing_what_is_not_there_warns():
     """As RLlib does: the document removes connectors that not every release had."""
-    pipeline = actions("ClipActionsConnector")
+    pipeline = actions("HalfActions")
 
     with pytest.warns(UserWarning, match="no connector 'FlattenDataAgentConnector'"):
         pipeline.remove("FlattenDataAgentConnector")
 
-    assert names(pipeline) == ["ClipActionsConnector"]
+    assert names(pipeline) == ["HalfActions"]
 
 
 def test_connectors_are_a_live_list():
@@ -122,7 +130,7 @@ def test_indexing_gives_lists():
 
 def test_indexing_by_something_else_is_refused():
     """A slice is neither; a position beyond the end names the length."""
-    pipeline = actions("ClipActionsConnector")
+    pipeline = actions("HalfActions")
 
     with pytest.raises(NotImplementedError):
         pipeline[0:1]
@@ -132,13 +140,13 @@ def test_indexing_by_something_else_is_refused():
 
 def test_printing_indents_children():
     """Children stand four columns in, nested pipelines eight."""
-    inner = actions("ClipActionsConnector")
+    inner = actions("HalfActions")
     pipeline = ActionConnectorPipeline(context(), [inner, ImmutableActionsConnector()])
 
     assert str(pipeline).splitlines() == [
         "ActionConnectorPipeline",
         "    ActionConnectorPipeline",
-        "        ClipActionsConnector",
+        "        HalfActions",
         "    ImmutableActionsConnector",
     ]
 
@@ -148,7 +156,7 @@ def test_state_round_trip():
     pipeline = AgentConnectorPipeline(
         context(),
         [
-            ClipRewardAgentConnector(context(), limit=2.0),
+            MeanStdObservationFilterAgentConnector(context(), clip=2.0),
             StateBufferConnector(context()),
             ViewRequirementAgentConnector(context()),
         ],
@@ -161,7 +169,7 @@ def test_state_round_trip():
     assert again.serialize() == (name, params)
 
 
-@pytest.mark.parametrize("params", [None, {"a": 1}, [("ClipActionsConnector",)], ["Clip"]])
+@pytest.mark.parametrize("params", [None, {"a": 1}, [("HalfActions",)], ["Clip"]])
 def test_state_of_another_form_is_refused(params):
     """Only a list of pairs describes a pipeline."""
     with pytest.raises(PipelineError, match="cannot be restored"):
@@ -198,13 +206,13 @@ def test_reset_and_answers_reach_every_connector():
     assert before["vf_preds"] == 2.0
     assert after["actions"] == 0
     assert "vf_preds" not in after
-    assert actions("ClipActionsConnector").reset("e") is None
+    assert actions("HalfActions").reset("e") is None
 
 
 def test_pipelines_hand_their_context_to_bare_connectors():
     """The document's way: connectors are built without a context and get the pipeline's."""
     pipeline = AgentConnectorPipeline(
-        context(), [ClipRewardAgentConnector(), ViewRequirementAgentConnector()]
+        context(), [StateBufferConnector(), ViewRequirementAgentConnector()]
     )
 
     pipeline.insert_before("ViewRequirementAgentConnector", ObsPreprocessorConnector())

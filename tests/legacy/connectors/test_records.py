@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+import rlconnect.legacy as legacy
 from gymnasium.spaces import Box, Dict, Discrete, Tuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +14,6 @@ from rlconnect.legacy import (
     AgentConnector,
     AgentConnectorDataType,
     AgentConnectorPipeline,
-    ClipActionsConnector,
-    ClipRewardAgentConnector,
     ConcurrentMeanStdObservationFilterAgentConnector,
     ConnectorContext,
     ConvertToNumpyConnector,
@@ -70,7 +69,7 @@ Shift = register_lambda_agent_connector(
 )
 BEFORE_VIEWS = [
     EnvSamplingAgentConnector,
-    lambda ctx: ClipRewardAgentConnector(ctx, limit=0.5),
+    lambda ctx: legacy.ClipRewardAgentConnector(ctx, limit=0.5),
     ObsPreprocessorConnector,
     MeanStdObservationFilterAgentConnector,
     ConcurrentMeanStdObservationFilterAgentConnector,
@@ -285,7 +284,7 @@ ACTION_SPACES = {
 ACTION_PIECES = [
     ConvertToNumpyConnector,
     NormalizeActionsConnector,
-    ClipActionsConnector,
+    lambda ctx: legacy.ClipActionsConnector(ctx),
     ImmutableActionsConnector,
     register_lambda_action_connector(
         "TagForRecords",

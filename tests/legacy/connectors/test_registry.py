@@ -4,9 +4,9 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect.core.errors import DuplicateNameError
 from rlconnect.legacy.connectors import registry
-from rlconnect.legacy.connectors.agent.clip_reward import ClipRewardAgentConnector
 from rlconnect.legacy.connectors.connector import AgentConnector
 from rlconnect.legacy.connectors.context import ConnectorContext
+from rlconnect.legacy.connectors.pipeline import AgentConnectorPipeline
 
 
 @pytest.fixture(autouse=True)
@@ -69,8 +69,8 @@ def test_one_name_stands_for_one_class():
     with pytest.raises(DuplicateNameError, match="taken"):
         registry.register_connector("Kept", Other)
     with pytest.raises(DuplicateNameError):
-        registry.register_connector("ClipRewardAgentConnector", Other)
-    assert registry.registered_class("ClipRewardAgentConnector") is ClipRewardAgentConnector
+        registry.register_connector("AgentConnectorPipeline", Other)
+    assert registry.registered_class("AgentConnectorPipeline") is AgentConnectorPipeline
 
 
 @pytest.mark.parametrize("thing", [int, "Kept", object()])

@@ -1,15 +1,17 @@
 """Connectors are timed once somebody looks, and act as before."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
 from rlconnect.legacy import (
+    ActionConnector,
     ActionConnectorDataType,
     ActionConnectorPipeline,
+    AgentConnector,
     AgentConnectorDataType,
     AgentConnectorPipeline,
-    ClipActionsConnector,
-    ClipRewardAgentConnector,
     ConnectorContext,
     ConnectorPipeline,
     Policy,
@@ -20,10 +22,22 @@ from rlconnect.legacy.connectors.timers import Timer
 CONTEXT = ConnectorContext(action_space=Box(-1, 1, (2,)))
 
 
+class HalfActions(ActionConnector):
+    def transform(self, ac_data):
+        actions, states, fetches = ac_data.output
+        return replace(ac_data, output=(actions / 2, states, fetches))
+
+
+class HalfRewards(AgentConnector):
+    def transform(self, ac_data):
+        data = {**ac_data.data, "rewards": ac_data.data["rewards"] / 2}
+        return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, data)
+
+
 def test_timers_fill_from_the_first_look_on():
     """Both kinds of pipelines time each connector by its text; the answers stay the same."""
-    acting = ActionConnectorPipeline(CONTEXT, [ClipActionsConnector(CONTEXT)])
-    seeing = AgentConnectorPipeline(CONTEXT, [ClipRewardAgentConnector(CONTEXT, limit=1.0)])
+    acting = ActionConnectorPipeline(CONTEXT, [HalfActions(CONTEXT)])
+    seeing = AgentConnectorPipeline(CONTEXT, [HalfRewards(CONTEXT)])
     answer = ActionConnectorDataType(0, 1, {}, (np.array([3.0, 0.5]), [], {}))
     record = AgentConnectorDataType(0, 1, {"rewards": 4.0})
     before = acting(answer).output[0], seeing([record])[0].data
@@ -35,8 +49,8 @@ def test_timers_fill_from_the_first_look_on():
 
     np.testing.assert_array_equal(before[0], after[0])
     assert before[1] == after[1]
-    assert acting.timers["ClipActionsConnector"].count == 1
-    assert seeing.timers["ClipRewardAgentConnector"].count == 2
+    assert acting.timers["HalfActions"].count == 1
+    assert seeing.timers["HalfRewards"].count == 2
 
 
 def test_timing_a_policy_changes_nothing():
@@ -74,20 +88,20 @@ def test_a_pipeline_without_its_bases_constructor_can_be_edited():
         def __init__(self, ctx, connectors):
             self.connectors = connectors
 
-    class Tom(ClipActionsConnector):
+    class Tom(HalfActions):
         pass
 
     mock = Mock({}, [])
     mock.append(Tom())
-    mock.prepend(ClipActionsConnector())
-    mock.insert_after("ClipActionsConnector", Tom())
+    mock.prepend(HalfActions())
+    mock.insert_after("HalfActions", Tom())
 
     with pytest.warns(UserWarning, match="no connector 'Mary'"):
         mock.remove("Mary")
     with pytest.raises(ValueError, match="Mary"):
         mock.insert_before("Mary", Tom())
     assert [type(each).__name__ for each in mock.connectors] == [
-        "ClipActionsConnector",
+        "HalfActions",
         "Tom",
         "Tom",
     ]

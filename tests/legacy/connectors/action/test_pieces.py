@@ -2,22 +2,24 @@
 
 import numpy as np
 import pytest
+import rlconnect.legacy as legacy
 from gymnasium.spaces import Box, Dict, Discrete
-from rlconnect.legacy.connectors.action.clip import ClipActionsConnector
-from rlconnect.legacy.connectors.action.immutable import ImmutableActionsConnector
-from rlconnect.legacy.connectors.action.normalize import NormalizeActionsConnector
-from rlconnect.legacy.connectors.action.to_numpy import ConvertToNumpyConnector
 from rlconnect.legacy.connectors.context import ConnectorContext
 from rlconnect.legacy.connectors.types import ActionConnectorDataType
 
 SPACE = Dict({"a": Box(0, 10, (2,)), "b": Discrete(3), "c": Box(-np.inf, 1, (1,))})
 CTX = ConnectorContext(action_space=SPACE)
 CLASSES = [
-    ClipActionsConnector,
-    NormalizeActionsConnector,
-    ImmutableActionsConnector,
-    ConvertToNumpyConnector,
+    "ClipActionsConnector",
+    "NormalizeActionsConnector",
+    "ImmutableActionsConnector",
+    "ConvertToNumpyConnector",
 ]
+
+
+@pytest.fixture
+def cls(name):
+    return getattr(legacy, name)
 
 
 def record(actions, states=(), fetches=None):
@@ -30,7 +32,7 @@ def action():
 
 def test_actions_are_stretched_leaf_by_leaf():
     """Bounded boxes are stretched and clipped; unbounded ones and Discrete leaves stay."""
-    made, _, _ = NormalizeActionsConnector(CTX)(record(action())).output
+    made, _, _ = legacy.NormalizeActionsConnector(CTX)(record(action())).output
 
     assert made["a"].tolist() == [7.5, 10.0]
     assert made["b"] == 2
@@ -39,13 +41,13 @@ def test_actions_are_stretched_leaf_by_leaf():
 
 def test_actions_are_clipped_leaf_by_leaf():
     """Every box is clipped, half-bounded ones too."""
-    made, _, _ = ClipActionsConnector(CTX)(record(action())).output
+    made, _, _ = legacy.ClipActionsConnector(CTX)(record(action())).output
 
     assert made["a"].tolist() == [0.5, 3.0]
     assert made["c"].tolist() == [1.0]
 
 
-@pytest.mark.parametrize("cls", [ClipActionsConnector, NormalizeActionsConnector])
+@pytest.mark.parametrize("name", CLASSES[:2])
 def test_spaces_without_bounds_pass(cls):
     """Nothing to do for a Discrete space: the record itself goes on."""
     given = record(np.int64(1))
@@ -57,7 +59,7 @@ def test_everything_is_locked():
     """No array that leaves can be written into; what was given still can."""
     given = {"a": np.zeros(2), "b": (np.zeros(1), np.int64(1)), "c": [np.zeros(1)]}
 
-    actions, states, fetches = ImmutableActionsConnector(CTX)(
+    actions, states, fetches = legacy.ImmutableActionsConnector(CTX)(
         record(given, [np.zeros(1)], {"q": np.zeros(1)})
     ).output
 
@@ -72,7 +74,7 @@ def test_tensors_become_arrays():
     """Actions and states leave torch; fetches and plain numbers stay what they are."""
     torch = pytest.importorskip("torch")
 
-    actions, states, fetches = ConvertToNumpyConnector(CTX)(
+    actions, states, fetches = legacy.ConvertToNumpyConnector(CTX)(
         record(
             {"a": torch.zeros(2), "b": (1, 2.5)},
             [torch.zeros(1, requires_grad=True)],
@@ -86,7 +88,7 @@ def test_tensors_become_arrays():
     assert torch.is_tensor(fetches["q"])
 
 
-@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("name", CLASSES)
 def test_given_records_are_left_alone(cls):
     """No piece writes into the record or the arrays it is given."""
     given = record(action(), [np.zeros(1)], {"q": np.zeros(1)})
@@ -99,7 +101,7 @@ def test_given_records_are_left_alone(cls):
         np.testing.assert_array_equal(given.output[0][name], leaf)
 
 
-@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("name", CLASSES)
 def test_pieces_come_back_from_their_name(cls):
     """Action connectors keep nothing but their name."""
     name, params = cls(CTX).to_state()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import rlconnect.v2 as v2
 import torch
 from gymnasium.spaces import Box, Dict, Discrete
 from hypothesis import given, settings
@@ -20,7 +21,6 @@ from rlconnect.v2 import (
     MeanStdFilter,
     MultiAgentEpisode,
     ObservationPreprocessor,
-    PrevActionsPrevRewards,
     SingleAgentEpisode,
     SingleAgentObservationPreprocessor,
     TorchRLModule,
@@ -346,7 +346,7 @@ def test_learners_flatten_whole_episodes():
 
 def test_previous_actions_and_rewards_are_told():
     """The newest is last, zeros stand for what was not there."""
-    piece = PrevActionsPrevRewards(BOX, Discrete(3), n_prev_actions=2, n_prev_rewards=2)
+    piece = v2.PrevActionsPrevRewards(BOX, Discrete(3), n_prev_actions=2, n_prev_rewards=2)
     one = episode(steps=1)
 
     run(piece, [one])
@@ -359,7 +359,9 @@ def test_previous_actions_and_rewards_are_told():
 @pytest.mark.parametrize(("actions", "rewards", "more"), [(1, 0, [1, 0, 0]), (0, 2, [1, 1.5])])
 def test_what_is_not_told_takes_no_place_in_a_flat_observation(actions, rewards, more):
     """Its key is in the space but not in the observation, as in RLlib (2.60)."""
-    told = PrevActionsPrevRewards(BOX, Discrete(3), n_prev_actions=actions, n_prev_rewards=rewards)
+    told = v2.PrevActionsPrevRewards(
+        BOX, Discrete(3), n_prev_actions=actions, n_prev_rewards=rewards
+    )
     flat = FlattenObservations(told.observation_space, Discrete(3))
     one = episode(steps=3)
 
@@ -395,7 +397,7 @@ def test_tensors_come_in_single_precision():
         (lambda: MeanStdFilter(update_stats=False).reset_state(), ValueError, "update_stats"),
         (lambda: run(FlattenObservations(), [episode()]), PieceError, "observation space"),
         (lambda: FrameStackingEnvToModule(BOX), SpaceError, "last axis"),
-        (lambda: PrevActionsPrevRewards(BOX, BOX), SpaceError, "Discrete"),
+        (lambda: v2.PrevActionsPrevRewards(BOX, BOX), SpaceError, "Discrete"),
         (
             lambda: run(BatchIndividualItems(), [], {"x": [vec(1), vec(1, 2)]}),
             PieceError,
