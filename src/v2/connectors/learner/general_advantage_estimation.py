@@ -16,7 +16,7 @@ from ....core.columns import Columns
 from ....core.errors import PieceError
 from ...modules.apis import ValueFunctionAPI
 from ..batch_items import single_agent_episode_iterator
-from ..common.numpy_to_tensor import NumpyToTensor
+from ..common.numpy_to_tensor import NumpyToTensor, tensors_of
 from ..connector import ConnectorV2
 from ..stateful_modules import is_multi, max_seq_len
 from .value_forward import predicted_values
@@ -74,20 +74,11 @@ class GeneralAdvantageEstimation(ConnectorV2):
             of_module = [single for single in singles if single.module_id in (None, module_id)]
             self._add(columns, module, of_module)
         device = self._numpy_to_tensor_connector.device
-        arrays = {
-            module_id: {
-                name: of_module
-                for name, of_module in columns.items()
-                if not _is_ready(of_module, device)
-            }
-            for module_id, columns in batch.items()
-            if isinstance(columns, dict)
-        }
-        turned = self._numpy_to_tensor_connector(
-            rl_module=rl_module, batch=arrays, episodes=episodes
-        )
-        for module_id, columns in turned.items():
-            batch[module_id].update(columns)
+        for of_module in batch.values():
+            if isinstance(of_module, dict):
+                for name, column in of_module.items():
+                    if not _is_ready(column, device):
+                        of_module[name] = tensors_of(name, column, device)
         return batch
 
     def _add(self, columns: dict[str, Any], module: Any, episodes: Sequence[Any]) -> None:

@@ -49,7 +49,7 @@ class LearnerConnectorPipeline(ConnectorPipelineV2):
         )
         owners = (shared_data or {}).get("memorized_map_structure")
         if shared_data and isinstance(owners, RowIds):
-            shared_data["memorized_map_structure"] = [*owners]
+            shared_data["memorized_map_structure"] = owners.listed()
         if metrics is not None:
             metrics.log_value(
                 (ALL_MODULES, "learner_connector_sum_episodes_length_out"), sum(map(len, episodes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, chain, repeat
+from itertools import accumulate
 from typing import Any, overload
 
 from typing_extensions import override
@@ -36,7 +36,14 @@ class RowIds(Sequence[Any]):
 
     @override
     def __iter__(self) -> Iterator[Any]:
-        return chain.from_iterable(map(repeat, self._ids, self._counts))
+        return iter(self.listed())
+
+    def listed(self) -> list[Any]:
+        """The list they stand for."""
+        ids: list[Any] = []
+        for episode_id, count in zip(self._ids, self._counts, strict=True):
+            ids += [episode_id] * count
+        return ids
 
     @overload
     def __getitem__(self, index: int) -> Any: ...
@@ -47,13 +54,13 @@ class RowIds(Sequence[Any]):
     @override
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
-            return [*self][index]
+            return self.listed()[index]
         return self._ids[bisect_right(self._ends, range(len(self))[index])]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and [*self] == [*other]
+        return isinstance(other, Sequence) and self.listed() == [*other]
 
     __hash__ = None  # type: ignore[assignment]  # equal to lists, which have none
 
     def __repr__(self) -> str:
-        return repr([*self])
+        return repr(self.listed())

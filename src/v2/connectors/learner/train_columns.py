@@ -144,17 +144,16 @@ class TrainColumns:
 
     def add_flags(self, *, is_prolonged: bool) -> None:
         """Add whether each step ended its episode; with a mask where there is a step more."""
-        more = int(is_prolonged)
-        if is_prolonged:
-            self.add(Columns.LOSS_MASK, lambda group: ~_at_ends(group, True, 0))
-        for column, flag in _FLAGS:
-            if is_prolonged or not self.has(column):
-                self.add(
-                    column,
-                    lambda group, flag=flag: _at_ends(  # type: ignore[misc]
-                        group, [*map(bool, map(flag, group.episodes))], more
-                    ),
-                )
+        missing = [(name, flag) for name, flag in _FLAGS if is_prolonged or not self.has(name)]
+        for group in self.groups:
+            ends, steps = group.ends, int(group.ends[-1]) + 1
+            if is_prolonged:
+                group.columns[Columns.LOSS_MASK] = mask = np.ones(steps, bool)
+                mask[ends] = False
+                ends = ends - 1
+            for name, flag in missing:
+                group.columns[name] = column = np.zeros(steps, bool)
+                column[ends] = [*map(flag, group.episodes)]
 
     def add_observations(self, column: str) -> None:
         """Add the observations before (`obs`) or after (`new_obs`) each step, unless there."""
@@ -310,13 +309,6 @@ class TrainColumns:
             group.module_id: [(e.multi_agent_episode_id, e.agent_id) for e in group.episodes]
             for group in self.groups
         }
-
-
-def _at_ends(group: Group, flags: bool | Sequence[bool], before: int) -> Array:
-    """False at each step but the last of each episode, or one so many steps before it."""
-    column = np.zeros(int(group.ends[-1]) + 1, bool)
-    column[group.ends - before] = flags
-    return column
 
 
 def _name(group: Group) -> Any:

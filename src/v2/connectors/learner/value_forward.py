@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -77,12 +78,13 @@ def _is_by_row(module: Any, piece: dict[str, Any], values: torch.Tensor) -> bool
 
 def _rows_of(observations: Any) -> int:
     """How many rows of tensors on a CPU there are; 0 for anything else."""
-    leaves = nest.flatten(observations)
-    is_right = leaves and all(
-        isinstance(leaf, torch.Tensor) and leaf.ndim and leaf.device.type == "cpu"
-        for leaf in leaves
+    leaves = (
+        [observations] if isinstance(observations, torch.Tensor) else nest.flatten(observations)
     )
-    return len(leaves[0]) if is_right else 0
+    for leaf in leaves:
+        if not isinstance(leaf, torch.Tensor) or not leaf.ndim or leaf.device.type != "cpu":
+            return 0
+    return leaves[0].shape[0] if leaves else 0
 
 
 def _learns_from_forwards(module: Any) -> bool:
@@ -95,31 +97,32 @@ def _learns_from_forwards(module: Any) -> bool:
 def _split(columns: dict[str, Any], rows: int, size: int) -> list[dict[str, Any]] | None:
     """The columns as batches of at most `size` rows, as views."""
     starts = range(0, rows, size)
+    if not columns:
+        return [{} for _ in starts]
     sizes = [min(size, rows - start) for start in starts]
-    pieces: list[dict[str, Any]] = [{} for _ in starts]
-    for name, column in columns.items():
-        parts: Any = None
-        if isinstance(column, list):
-            if len(column) == rows:
-                parts = [column[start : start + size] for start in starts]
+    by_column: list[Sequence[Any]] = []
+    for column in columns.values():
+        if isinstance(column, torch.Tensor):
+            if not _has_rows(column, rows):
+                return None
+            by_column.append(column.split_with_sizes(sizes))
+        elif isinstance(column, list):
+            if len(column) != rows:
+                return None
+            by_column.append([column[start : start + size] for start in starts])
         elif type(column) is dict:
             parts = _split(column, rows, size)
+            if parts is None:
+                return None
+            by_column.append(parts)
         else:
-            is_one = isinstance(column, torch.Tensor)
-            leaves = [column] if is_one else nest.flatten(column)
-            if leaves and all(_has_rows(leaf, rows) for leaf in leaves):
-                split = [leaf.split_with_sizes(sizes) for leaf in leaves]
-                parts = (
-                    split[0]
-                    if is_one
-                    else [nest.unflatten_as(column, part) for part in zip(*split, strict=True)]
-                )
-        if parts is None:
-            return None
-        for piece, part in zip(pieces, parts, strict=True):
-            piece[name] = part
-    return pieces
+            leaves = nest.flatten(column)
+            if not leaves or not all(_has_rows(leaf, rows) for leaf in leaves):
+                return None
+            split = [leaf.split_with_sizes(sizes) for leaf in leaves]
+            by_column.append([nest.unflatten_as(column, part) for part in zip(*split, strict=True)])
+    return [dict(zip(columns, piece, strict=True)) for piece in zip(*by_column, strict=True)]
 
 
 def _has_rows(leaf: Any, rows: int) -> bool:
-    return isinstance(leaf, torch.Tensor) and leaf.ndim > 0 and len(leaf) == rows
+    return isinstance(leaf, torch.Tensor) and leaf.ndim > 0 and leaf.shape[0] == rows

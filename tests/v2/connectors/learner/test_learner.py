@@ -22,6 +22,7 @@ from rlconnect.v2 import (
     remove_last_ts_from_episodes_and_restore_truncateds,
 )
 from rlconnect.v2.connectors.learner.defaults import learner_pipeline
+from rlconnect.v2.connectors.learner.value_forward import predicted_values
 
 BOX = Box(-10.0, 10.0, (2,), np.float32)
 OWN = "default_policy"
@@ -271,3 +272,44 @@ def test_advantages_need_modules_by_id():
 
     with pytest.raises(PieceError, match="as_multi_rl_module"):
         run(piece, [], modules()[OWN])
+
+
+def test_values_are_asked_piece_by_piece_of_columns_of_any_form():
+    """Each piece has the rows of all columns: tensors, dicts and tuples of them, lists, none."""
+    rows = torch.arange(5.0)
+    columns = {
+        "obs": {"a": rows[:, None], "b": (rows * 2,)},
+        "infos": [{"row": row} for row in range(5)],
+        "nothing": {},
+    }
+    asked = []
+
+    class Module:
+        def is_stateful(self):
+            return False
+
+        def compute_values(self, batch, embeddings=None):
+            asked.append(batch)
+            return batch["obs"]["a"][:, 0] + batch["obs"]["b"][0]
+
+    values = predicted_values(Module(), columns, 2)
+
+    assert values.tolist() == [0.0, 3.0, 6.0, 9.0, 12.0]
+    pieces = [asked[0], *asked[-2:]]  # A few rows alone are asked once more, after the first.
+    assert [[info["row"] for info in piece["infos"]] for piece in pieces] == [[0, 1], [2, 3], [4]]
+    assert all(piece["nothing"] == {} and list(piece) == list(columns) for piece in pieces)
+
+
+def test_values_are_asked_at_once_where_a_column_has_other_rows():
+    """A list shorter than the others cannot be split beside them."""
+
+    class Module:
+        def is_stateful(self):
+            return False
+
+        def compute_values(self, batch, embeddings=None):
+            return batch["obs"] * len(batch["infos"])
+
+    values = predicted_values(Module(), {"obs": torch.ones(5), "infos": [{}] * 4}, 2)
+
+    assert values.tolist() == [4.0] * 5
