@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from itertools import repeat
 from typing import Any, TypeAlias
 
 from ...core.columns import Columns
@@ -25,9 +24,18 @@ def taken_apart(
     """
     actions = [*map(_in_order, columns.pop(Columns.ACTIONS), to_act)]
     for_env = columns.pop(Columns.ACTIONS_FOR_ENV, None)
-    names = (*columns, WEIGHTS_SEQ_NO)
     outputs = [
-        _by_agent([*by_agent], rows, names, weights_seq_no)
+        {
+            agent: {
+                **{
+                    name: row[agent]
+                    for name, row in zip(columns, rows, strict=True)
+                    if agent in row
+                },
+                WEIGHTS_SEQ_NO: weights_seq_no,
+            }
+            for agent in by_agent
+        }
         for by_agent, *rows in zip(actions, *columns.values(), strict=True)
     ]
     return actions, actions if for_env is None else [*map(_in_order, for_env, to_act)], outputs
@@ -42,27 +50,3 @@ def _in_order(
     except KeyError:  # A user's piece has left some out.
         return actions
     return ordered if len(ordered) == len(actions) else actions
-
-
-def _by_agent(
-    agents: Sequence[Hashable],
-    rows: Sequence[Mapping[Hashable, Any]],
-    names: Sequence[str],
-    seq_no: int,
-) -> dict[Hashable, dict[str, Any]]:
-    """What modules returned besides actions, by agent."""
-    try:
-        columns = [[row[agent] for agent in agents] for row in rows]
-    except KeyError:  # Modules may return different things.
-        return {
-            agent: {
-                **{n: row[agent] for n, row in zip(names, rows, strict=False) if agent in row},
-                WEIGHTS_SEQ_NO: seq_no,
-            }
-            for agent in agents
-        }
-    each = zip(*columns, repeat(seq_no, len(agents)), strict=True)
-    return {
-        agent: dict(zip(names, values, strict=True))
-        for agent, values in zip(agents, each, strict=True)
-    }

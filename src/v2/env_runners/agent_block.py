@@ -21,8 +21,7 @@ from ..episodes.env_step import NOBODY
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..metrics.names import WEIGHTS_SEQ_NO
 from .agent_layout import AgentLayout, Crew, Slot
-from .agent_sums import Sums
-from .running_multi_agent import RunningMultiAgentEpisodes
+from .running_multi_agent import AgentSums, RunningMultiAgentEpisodes
 
 
 class Ending(NamedTuple):
@@ -36,7 +35,7 @@ class Ending(NamedTuple):
     """
 
     episode: MultiAgentEpisode
-    sums: Sums
+    sums: AgentSums
     terminateds: Mapping[Hashable, Any]
     truncateds: Mapping[Hashable, Any]
 

@@ -81,7 +81,7 @@ class AgentLayout:
         ordered = self._by_module(items)
         rows = rows_of_alike(ordered) if items and type(items[0]) is np.ndarray else None
         if rows is None:
-            return {module_id: _rows(ordered[part]) for module_id, part in self._parts.items()}
+            return {module_id: alike_rows(ordered[part]) for module_id, part in self._parts.items()}
         return {module_id: rows[part] for module_id, part in self._parts.items()}
 
     def by_env(
@@ -109,8 +109,12 @@ class AgentLayout:
         return lists
 
 
-def _rows(items: Sequence[Any]) -> Nest:
-    """Items as rows, of which each is what the agent's own column would hold."""
+def alike_rows(items: Sequence[Any]) -> Nest:
+    """Items as rows, of which each is what the item's own column would hold.
+
+    Raises:
+        NotColumnar: They are not all built alike.
+    """
     if type(items[0]) is np.ndarray:
         rows = rows_of_alike(items)  # the usual case
         if rows is not None:

@@ -18,14 +18,14 @@ from ..connectors.columnar import ColumnarRun
 from ..connectors.common.add_states import last_state
 from ..connectors.common.numpy_to_tensor import tensors_of
 from ..connectors.env_to_module.defaults import ORDER
-from ..connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ..connectors.item_rows import joined, with_time
-from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ..connectors.piece_plan import Call
 from ..connectors.stateful_modules import is_multi, is_stateful, stateful_module
 from ..connectors.table import NotColumnar
+from ..envs.multi_agent_envs import AgentTransitions
+from .agent_block import AgentBlock
 from .agent_layout import AgentLayout, Crew, Slot
-from .row_acting import is_listing
+from .row_acting import listing_run
 from .running_multi_agent import RunningMultiAgentEpisodes
 
 _MANY: Final = 64
@@ -36,10 +36,12 @@ class AgentRowActing:
     """Acts by several modules; all pieces of both pipelines are built-in ones.
 
     Attributes:
+        block: The steps that were made.
         layout: Who acts next.
         seen: What they act on, by module.
     """
 
+    block: AgentBlock
     layout: AgentLayout
     seen: dict[Any, Nest]
 
@@ -50,6 +52,7 @@ class AgentRowActing:
         self._shared: dict[str, Any] = {}
         self._known: dict[tuple[Crew, ...], AgentLayout] = {}
         self._crews: list[Crew] = []
+        self._changed: Sequence[int] = ()
         self._ids: list[str] = []
         self._owned: dict[Any, list[Any]] = {}
         self._call = Call(modules, (), False, self._shared)
@@ -62,13 +65,11 @@ class AgentRowActing:
     @classmethod
     def of(cls, env_to_module: Any, module_to_env: Any, modules: Any) -> Self | None:
         """The way to act with these pipelines; None where a piece has to be called by itself."""
-        if type(env_to_module) is not EnvToModulePipeline or not is_multi(modules):
-            return None
-        if type(module_to_env) is not ModuleToEnvPipeline:
+        to_env = listing_run(env_to_module, module_to_env)
+        if to_env is None or not is_multi(modules):
             return None
         pieces: list[Any] = env_to_module.connectors
-        to_env = module_to_env.only_run()
-        if tuple(map(type, pieces)) != ORDER or not is_listing(to_env):
+        if tuple(map(type, pieces)) != ORDER:
             return None
         add_observations, add_time, add_states, map_agents, _, to_tensors = pieces
         learns = (add_observations, add_time, add_states, map_agents)
@@ -76,21 +77,24 @@ class AgentRowActing:
             return None
         return cls(tuple(pieces), to_env, modules)
 
-    def begin(self, running: RunningMultiAgentEpisodes, shared_data: dict[str, Any]) -> bool:
+    def begin(
+        self, running: RunningMultiAgentEpisodes, shared_data: dict[str, Any], *others: Any
+    ) -> bool:
         """Go on with these episodes, whose next batch is made already.
 
         Returns:
             Whether that goes in rows.
         """
-        self._shared = shared_data
+        self._running, self._shared = running, shared_data
         self._call = Call(self._modules, (), False, shared_data)
         self._call.is_multi, self._call.kinds = True, {}
         self._crews = [running.crew(index) for index in range(len(running.episodes))]
         self._ids = [episode.id_ for episode in running.episodes]
         try:
-            self._look(running)
+            self._look()
         except NotColumnar:
             return False
+        self.block = AgentBlock(running)
         return True
 
     def columns(self, outputs: dict[str, Any], explore: bool) -> dict[Any, dict[str, Nest]] | None:
@@ -114,19 +118,40 @@ class AgentRowActing:
             return None
         return columns
 
-    def batch(
-        self, running: RunningMultiAgentEpisodes, changed: Sequence[int]
-    ) -> dict[Any, Any] | None:
-        """What env-to-module makes of the last observations.
+    def split(self, columns: dict[Any, dict[str, Nest]]) -> tuple[Any, Any]:
+        """Actions for the environments, and what is kept."""
+        sent = {
+            module_id: each.pop(Columns.ACTIONS_FOR_ENV, each[Columns.ACTIONS])
+            for module_id, each in columns.items()
+        }
+        return self.layout.by_env(sent, self._running.seen), columns
 
-        Args:
-            running: The episodes.
-            changed: Environments where other agents may be to act than before, or other episodes
-                run.
+    def add(
+        self, kept: Mapping[Any, Mapping[str, Nest]], transitions: AgentTransitions
+    ) -> tuple[int, int] | None:
+        """Keep a step.
+
+        Returns:
+            How many steps that were, and how often agents observed; None, and nothing is changed,
+            where it does not go with those before.
+        """
+        added = self.block.add(self.layout, self.seen, kept, transitions)
+        if added is None:
+            return None
+        steps, agent_steps, self._changed = added
+        return steps, agent_steps
+
+    def renew(self) -> None:
+        """Begin a new block, and see anew who acts: the steps so far were given to episodes."""
+        self.block, self._changed = AgentBlock(self._running), range(len(self._crews))
+
+    def batch(self) -> dict[Any, Any] | None:
+        """What env-to-module makes of the last observations.
 
         Returns:
             None where the pieces have to be called one by one.
         """
+        running, changed = self._running, self._changed
         try:
             if changed:
                 begun = set()
@@ -137,14 +162,14 @@ class AgentRowActing:
                         self._ids[index] = id_
                         begun.add(index)
                 self._forget(begun)
-                self._look(running)
+                self._look()
             else:
                 self.seen = self.layout.seen(running.seen)
-            return self._made(running)
+            return self._made()
         except NotColumnar:
             return None
 
-    def _look(self, running: RunningMultiAgentEpisodes) -> None:
+    def _look(self) -> None:
         """See who acts now, and what on."""
         crews = (*self._crews,)
         if crews not in self._known:
@@ -159,9 +184,9 @@ class AgentRowActing:
             module_id: [(self._ids[index], agent) for index, agent in slots]
             for module_id, slots in self.layout.slots.items()
         }
-        self.seen = self.layout.seen(running.seen)
+        self.seen = self.layout.seen(self._running.seen)
 
-    def _made(self, running: RunningMultiAgentEpisodes) -> dict[Any, Any]:
+    def _made(self) -> dict[Any, Any]:
         """The batch of all modules."""
         shared, to_tensors = self._shared, self._pieces[-1]
         device, pin_memory = to_tensors.device, to_tensors.pin_memory
@@ -174,7 +199,7 @@ class AgentRowActing:
             inputs = {Columns.OBS: nest.mapped(_copied, rows)}
             if self._is_stateful and stateful_module(self._modules, module_id) is not None:
                 inputs[Columns.OBS] = nest.mapped(with_time, inputs[Columns.OBS])
-                inputs[Columns.STATE_IN] = self._states_of(module_id, running)
+                inputs[Columns.STATE_IN] = self._states_of(module_id)
             batch[module_id] = {
                 name: tensors_of(name, value, device, pin_memory) for name, value in inputs.items()
             }
@@ -210,7 +235,7 @@ class AgentRowActing:
                     self._older[module_id, slot] = nest.taken(rows, row)
         self._states, self._owners = {}, None
 
-    def _states_of(self, module_id: Any, running: RunningMultiAgentEpisodes) -> Nest:
+    def _states_of(self, module_id: Any) -> Nest:
         if self._owners is self.layout:
             return nest.mapped(_copied, self._states[module_id])
         self._settle()
@@ -218,7 +243,9 @@ class AgentRowActing:
         states = []
         for index, agent in self.layout.slots[module_id]:
             state = self._older.get((module_id, (index, agent)))
-            states.append(_own_state(running, index, agent, module) if state is None else state)
+            states.append(
+                _own_state(self._running, index, agent, module) if state is None else state
+            )
         return joined(states)
 
 

@@ -5,21 +5,26 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import repeat
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from gymnasium.spaces import Space
 from typing_extensions import override
 
+from ...core.columns import Columns
 from ...core.errors import ConfigError
 from ...core.spaces.fit import explain_mismatch
 from ...core.text.visible import visible_lines
+from ...core.types import Nest
 from ..envs.foreign_agent_envs import ForeignAgentEnvs
-from ..envs.multi_agent_envs import AgentTransitions, MultiAgentEnvs, make_multi_agent_envs
+from ..envs.multi_agent_envs import AgentTransitions, MultiAgentEnvs, copied, make_multi_agent_envs
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..metrics.names import EPISODE_AGENT_STEPS
 from .agent_answers import ByEnv, taken_apart
-from .agent_row_sampling import AgentRowSampling
+from .agent_filling import fill
+from .agent_row_acting import AgentRowActing
 from .random_actions import RandomActions
+from .row_sampling import RowSampling
 from .running_multi_agent import RunningMultiAgentEpisodes
 from .sample_size import SampleSize
 
@@ -30,7 +35,7 @@ ENV: Final = "__env__"
 ENV_SINGLE: Final = "__env_single__"
 
 
-class MultiAgentEnvRunner(AgentRowSampling):
+class MultiAgentEnvRunner(RowSampling):
     """Steps a vector of multi-agent environments with the modules of a `MultiRLModule`.
 
     See `EnvRunner` for its arguments. The config has to be a multi-agent one. Only agents that
@@ -51,6 +56,8 @@ class MultiAgentEnvRunner(AgentRowSampling):
         >>> sum(len(episode) for episode in runner.sample(num_timesteps=10))
         10
     """
+
+    running: RunningMultiAgentEpisodes
 
     def __init__(self, *, config: AlgorithmConfig, **kwargs: Any) -> None:
         if not config.is_multi_agent:
@@ -85,6 +92,7 @@ class MultiAgentEnvRunner(AgentRowSampling):
         super()._begin_with_envs()
         self._draw = RandomActions(self.env.single_action_space.spaces, self._seed)
         self._agent_steps: list[Mapping[Hashable, int]] = []
+        self._counts_agents = self.config.count_steps_by == "agent_steps"
 
     @override
     def _module_spec(self) -> Any:
@@ -121,92 +129,103 @@ class MultiAgentEnvRunner(AgentRowSampling):
     def _look_at_reset(self, observations: Any, is_checked: bool) -> None:
         if is_checked:
             _warn_if_outside(self.env.single_observation_space.spaces, observations)
-        if self.teaching is not None:
-            self.teaching.begin()
 
     @override
-    def _sample(
-        self, size: SampleSize, explore: bool, random_actions: bool
-    ) -> list[MultiAgentEpisode]:
-        running = self.running
-        is_silent = random_actions and self._reads_only()
-        is_all_own = self._has_only_own_pieces()
-        counts_agents = self.config.count_steps_by == "agent_steps"
-        rows = None if random_actions else self._row_acting()
-        answers: dict[str, Any] | None = None
-        actions: ByEnv
-        for_env: ByEnv
-        counted = steps = 0
-        seconds = self._in_envs = []
-        while size.wants_more(counted, self._num_ended):
-            # The first step goes the usual way: it takes the timers of all pieces.
-            if rows is not None and is_all_own and self._metrics_now is None:
-                if rows.begin(running, self._shared_data):
-                    steps, counted, answers = self._sample_rows(rows, size, explore, steps, counted)
-                rows = None
-                continue
-            if random_actions:
-                for_env = actions = [*map(self._draw, running.to_act)]
-                outputs = repeat(None)
+    def _row_acting(self, random_actions: bool) -> AgentRowActing | None:
+        if random_actions or self.teaching is not None:
+            return None
+        return AgentRowActing.of(self._env_to_module, self._module_to_env, self.module)
+
+    @override
+    def _record_alone(
+        self,
+        rows: AgentRowActing,
+        kept: Mapping[Any, Mapping[str, Nest]],
+        transitions: AgentTransitions,
+        size: SampleSize,
+    ) -> bool:
+        layout = rows.layout
+        added = None
+        if len(rows.block):  # It may go into a block of its own.
+            # The environments may have written over what they returned before.
+            last = layout.by_env(rows.seen, layout.agents)
+            self._hand_out(rows, is_final=False, last=last)
+            rows.renew()
+            added = rows.add(kept, transitions)
+        if added is None:
+            observations = [*map(copied, transitions.observations)]
+            columns = layout.listed(kept)
+            columns.setdefault(Columns.ACTIONS, [{} for _ in layout.agents])
+            actions, _, outputs = self._taken_apart(columns)
+            added = self._record(transitions._replace(observations=observations), actions, outputs)
+            rows.renew()
+        self._add(*added)
+        return True
+
+    @override
+    def _hand_out(self, rows: AgentRowActing, *, is_final: bool, last: ByEnv | None = None) -> None:
+        block, running = rows.block, self.running
+        if not len(block):
+            return
+        columns = block.columns()
+        for stretch in block.stretches([*map(copied, running.seen)] if last is None else last):
+            ending = stretch.ending
+            episode = running.episodes[stretch.env] if ending is None else ending.episode
+            is_last = (is_final or ending is not None) and not self._is_mixed
+            is_alike = fill(episode, stretch, columns, self._weights_seq_no, is_final=is_last)
+            if ending is None:
+                running.to_act[stretch.env] = (*stretch.last,)
             else:
-                t = self.num_env_steps_sampled_lifetime + steps
-                actions, for_env, outputs = self._act(explore, t, answers)
-                answers = None
-            transitions = self._advance(for_env)
-            new_steps, new_agent_steps, over = self._record(transitions, actions, outputs)
-            steps += new_steps
-            counted += new_agent_steps if counts_agents else new_steps
-            if not is_silent:
-                if over:  # So that pieces have seen the last observations, too.
-                    self._to_module(over, explore)
-                self._cached_to_module = self._to_module(running.episodes, explore)
-            if is_all_own:  # Its timers are taken once in a call.
-                self._metrics_now = None
-        if is_silent and seconds:
-            self._cached_to_module = self._to_module(running.episodes, explore)
+                if not is_alike:
+                    self._to_module([episode], explore=False)  # Pieces say what is wrong with it.
+                self._count_ended([running.close(episode, ending.sums)])
+
+    @override
+    def _end_call(self, lookback: int | None, size: SampleSize) -> list[MultiAgentEpisode]:
+        running = self.running
         by_agent, by_module = running.observed()
-        self._count(steps, by_agent, by_module, seconds)
+        self._count(self._steps, by_agent, by_module, self._in_envs)
         self._agent_steps += running.agent_steps
         running.agent_steps = []
-        lookback = None if size.is_in_episodes else self.config.episode_lookback_horizon
         return self._finished(running.take(lookback)[: size.episodes])
 
-    def _act(
-        self, explore: bool, t: int, answers: dict[str, Any] | None
-    ) -> tuple[ByEnv, ByEnv, Any]:
-        """Actions as the modules have them, as the environments take them, and all else.
+    # One step
 
-        Args:
-            explore: Whether modules explore.
-            t: The number of the step.
-            answers: What modules gave already.
-        """
-        batch = self._cached_to_module
-        if answers is None and not batch:  # Nobody is to act.
+    @override
+    def _act_at_random(self) -> tuple[ByEnv, ByEnv, Any]:
+        actions = [*map(self._draw, self.running.to_act)]
+        return actions, actions, repeat(None)
+
+    @override
+    def _act(self, answers: Any) -> tuple[ByEnv, ByEnv, Any]:
+        if answers is None and not self._cached_to_module:  # Nobody is to act.
             nothing: ByEnv = [{}] * self.num_envs
             return nothing, nothing, repeat(None)
-        try:
-            outputs = self._forward(batch, explore, t) if answers is None else answers
-            columns = self._to_env(outputs, explore)
-        except Exception as error:
-            self.running.explain(error)
-            raise
-        actions, for_env, outputs_of = taken_apart(
-            columns, self.running.to_act, self._weights_seq_no
-        )
+        return super()._act(answers)
+
+    @override
+    def _taken_apart(self, columns: dict[str, Any]) -> tuple[ByEnv, ByEnv, Any]:
+        actions, for_env, outputs = taken_apart(columns, self.running.to_act, self._weights_seq_no)
         if self.teaching is not None:
-            self.teaching.put(outputs_of, self.running)
-        return actions, for_env, outputs_of
+            self.teaching.put(outputs, self.running)
+        return actions, for_env, outputs
+
+    @override
+    def _advance(self, actions: ByEnv, *, copies: bool = True) -> AgentTransitions:
+        before = perf_counter()
+        waiting = zip(actions, self.running.pending, strict=True)
+        transitions: AgentTransitions = self.stepper.advance(
+            [None if waits else action for action, waits in waiting], copies=copies
+        )
+        self._in_envs.append(perf_counter() - before)
+        if self.teaching is not None:
+            self.teaching.follow_agents(transitions, self.running.pending)
+        return transitions
 
     @override
     def _record(
         self, transitions: AgentTransitions, actions: ByEnv, outputs: Any
-    ) -> tuple[int, int, list[MultiAgentEpisode]]:
-        """Add a step of all environments to their episodes.
-
-        Returns:
-            How many steps were made, how often agents observed, and the episodes that are over.
-        """
+    ) -> tuple[int, int]:
         running, failed = self.running, transitions.failed
         tell, is_watched = self._call_on_episode, bool(self._hooks.of("on_episode_step"))
         steps = agent_steps = 0
@@ -231,7 +250,9 @@ class MultiAgentEnvRunner(AgentRowSampling):
                     self._end(index)
         if failed:
             self._survive(steps)
-        return steps, agent_steps, over
+        if over and not self._is_silent:  # So that pieces have seen the last observations, too.
+            self._to_module(over, self._explore)
+        return steps, agent_steps
 
     @override
     def _singles(self, episode: MultiAgentEpisode) -> dict[str, Any]:

@@ -1,149 +1,196 @@
-"""Sampling in rows: what a runner of one agent does while nobody looks at running episodes."""
+"""A call of `sample()`: step by step, or in rows while nobody looks at running episodes."""
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
-from time import perf_counter
 from typing import Any, Final
 
-from ...core.columns import Columns
-from ..connectors.module_to_env.listify_data_for_vector_env import listed
-from ..envs.sub_envs import Transitions
-from ..episodes.episode_columns import EpisodeColumns
-from ..metrics.names import WEIGHTS_SEQ_NO
+from typing_extensions import override
+
 from .episode_metrics import EndedEpisode
-from .observation_watch import expect_finite
-from .random_actions import RandomActions
-from .row_acting import RowActing
-from .running_episodes import RunningEpisodes
 from .sample_size import SampleSize
-from .step_block import StepBlock
 from .vector_runner import VectorEnvRunner
+
+_WATCHING: Final = (
+    "on_episode_created",
+    "on_episode_start",
+    "on_episode_step",
+    "on_episode_end",
+)
+"""Hooks that see running episodes."""
 
 
 class RowSampling(VectorEnvRunner):
     """A runner that collects steps in blocks, and hands them out to episodes afterwards.
 
-    A step that does not go in rows is given back, to be recorded by itself: the environment
-    failed, was reset within the step, or pieces have to be called one by one.
+    A step that does not go in rows is made or recorded by itself: an environment failed, agents
+    came or left, or pieces have to be called one by one. A subclass knows what a step is of.
     """
 
-    running: RunningEpisodes
-    _draw: RandomActions
-    _seen: Any
     _explore: bool
+    _counts_agents = False
+    """Whether steps of agents are what is asked for."""
+    _is_silent: bool
+    """Whether pieces need not see the steps of this call."""
+    _steps: int
+    _counted: int
+    """How much of the size that is asked for these are."""
     _in_envs: list[float]
-    _is_past_episodes = False
-    """Whether this call is to give columns, if nobody has to see episodes."""
-    _columns: EpisodeColumns | None = None
-    """What this call gives then."""
+    _seen: Any = None
+    """The last observations, where running episodes do not hold them."""
 
-    def _advance(self, actions: Any) -> Transitions:
-        before = perf_counter()
-        transitions: Transitions = self.stepper.advance(actions)
-        self._in_envs.append(perf_counter() - before)
-        self._seen = transitions.observations
-        if self.teaching is not None:
-            self.teaching.follow(transitions)
-        return transitions
+    # What a subclass says
 
-    def _taken_apart(self, columns: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-        """Actions as the module has them, as the environments take them, and all other columns."""
-        actions = columns.pop(Columns.ACTIONS)
-        if self.teaching is not None:
-            columns.update(self.teaching.columns(self._seen))
-        return actions, columns.pop(Columns.ACTIONS_FOR_ENV, actions), columns
+    @abc.abstractmethod
+    def _row_acting(self, random_actions: bool) -> Any:
+        """What acts on rows and keeps them, if there is such a way."""
 
-    def _row_acting(self, random_actions: bool) -> RowActing | None:
-        """The way to act by the module on rows, if there is one."""
-        if random_actions:
-            return None
-        return RowActing.of(self._env_to_module, self._module_to_env, self.module)
+    @abc.abstractmethod
+    def _record_alone(self, rows: Any, kept: Any, transitions: Any, size: SampleSize) -> bool:
+        """Record a step that does not go in rows with the others; returns whether they go on."""
+
+    @abc.abstractmethod
+    def _hand_out(self, rows: Any, *, is_final: bool) -> None:
+        """Give the steps that were kept to episodes; finally that is all of this call."""
+
+    @abc.abstractmethod
+    def _act_at_random(self) -> tuple[Any, Any, Any]:
+        """Actions as they are recorded and sent, without outputs."""
+
+    @abc.abstractmethod
+    def _taken_apart(self, columns: dict[str, Any]) -> tuple[Any, Any, Any]:
+        """Actions as modules have them, as the environments take them, and all other columns."""
+
+    @abc.abstractmethod
+    def _advance(self, actions: Any, *, copies: bool = True) -> Any:
+        """Step the environments."""
+
+    @abc.abstractmethod
+    def _record(self, transitions: Any, actions: Any, outputs: Any) -> tuple[int, int]:
+        """Add a step to the episodes; returns how many steps, and of agents, that were."""
+
+    def _shown(self) -> Sequence[Any]:
+        """The episodes that pieces see, as the last step left them."""
+        episodes: Sequence[Any] = self.running.episodes
+        return episodes
+
+    def _end_step(self, size: SampleSize) -> None:
+        """Do what comes after pieces have seen a step."""
+
+    @abc.abstractmethod
+    def _end_call(self, lookback: int | None, size: SampleSize) -> list[Any]:
+        """Count the steps and give the episodes."""
+
+    # A call
+
+    @override
+    def _sample(self, size: SampleSize, explore: bool, random_actions: bool) -> list[Any]:
+        is_all_own = self._has_only_own_pieces()
+        self._is_silent = random_actions and self._reads_only()
+        self._explore, self._steps, self._counted, self._in_envs = explore, 0, 0, []
+        rows = None
+        if is_all_own and self._is_silent == random_actions and self._is_unseen():
+            rows = self._row_acting(random_actions)
+        answers = None
+        while size.wants_more(self._counted, self._num_ended):
+            # The first step goes the usual way: it takes the timers of all pieces.
+            if rows is not None and self._metrics_now is None:
+                may_end = None if size.episodes is None else size.episodes - self._num_ended
+                if rows.begin(self.running, self._shared_data, self._seen, may_end):
+                    answers = self._sample_rows(rows, size, random_actions)
+                rows = None
+                continue
+            acted = self._act_at_random() if random_actions else self._act(answers)
+            actions, for_env, outputs = acted
+            answers = None
+            self._record_whole(self._advance(for_env), actions, outputs, size)
+            if is_all_own:  # Its timers are taken once in a call.
+                self._metrics_now = None
+        if self._is_silent and self._in_envs:
+            self._cached_to_module = self._to_module(self._shown(), explore)
+        return self._end_call(
+            None if size.is_in_episodes else self.config.episode_lookback_horizon, size
+        )
 
     def _is_unseen(self) -> bool:
         """Whether nobody sees episodes before they are returned, as arrays."""
-        is_watched = self.running.is_watched or self._hooks.of("on_episode_end")
-        return bool(self.config.episodes_to_numpy and not is_watched)
+        return bool(self.config.episodes_to_numpy) and not any(map(self._hooks.of, _WATCHING))
 
-    def _sample_rows(
-        self, rows: RowActing | None, size: SampleSize, steps: int
-    ) -> tuple[int, tuple[Transitions, Any, dict[str, Any]] | None]:
-        """Step until it is enough, handing out the steps to episodes afterwards.
+    def _act(self, answers: Any) -> tuple[Any, Any, Any]:
+        """Act by the module; `answers` are what it gave already."""
+        t = self.num_env_steps_sampled_lifetime + self._steps
+        try:
+            if answers is None:
+                answers = self._forward(self._cached_to_module, self._explore, t)
+            columns = self._to_env(answers, self._explore)
+        except Exception as error:
+            self.running.explain(error)
+            raise
+        return self._taken_apart(columns)
+
+    def _record_whole(self, transitions: Any, actions: Any, outputs: Any, size: SampleSize) -> None:
+        """Record a step, and have pieces see it."""
+        self._add(*self._record(transitions, actions, outputs))
+        if not self._is_silent:
+            self._cached_to_module = self._to_module(self._shown(), self._explore)
+        self._end_step(size)
+
+    def _add(self, steps: int, agent_steps: int) -> None:
+        self._steps += steps
+        self._counted += agent_steps if self._counts_agents else steps
+
+    def _sample_rows(self, rows: Any, size: SampleSize, random_actions: bool) -> Any:
+        """Step until it is enough, or until a step has to be made by pieces one by one.
 
         Args:
-            rows: The way to act; None for random actions.
+            rows: What acts and keeps the steps.
             size: How much to sample.
-            steps: How many steps were made.
+            random_actions: Whether the module is not asked.
 
         Returns:
-            How many steps were made here; and the step that is to be recorded by itself, if there
-            is one that does not go in rows.
+            Outputs of the module that pieces are to take one by one, if that is how it ended.
         """
-        block = StepBlock(self._seen, self.running.pending)
-        if rows is not None:
-            rows.begin(self.running.ids, self._shared_data)
-            forward = self.module.steady_pass(self._explore)
-        first, explore, lifetime = steps, self._explore, self.num_env_steps_sampled_lifetime
-        may_end = None if size.episodes is None else size.episodes - self._num_ended
-        odd, outputs, columns, is_acting = None, None, None, False
+        explore, lifetime = self._explore, self.num_env_steps_sampled_lifetime
+        forward = None if random_actions else self.module.steady_pass(explore)
+        outputs, is_acting, is_final = None, False, True
         try:
-            while size.wants_more(steps, self._num_ended + block.num_ended):
+            while size.wants_more(self._counted, self._num_ended + rows.block.num_ended):
                 is_acting = True
-                if rows is None:
-                    columns = {Columns.ACTIONS: self._draw(ALL_TOGETHER)[None]}
-                else:
-                    batch = self._cached_to_module
-                    outputs = self._forward(batch, explore, lifetime + steps, forward)
-                    columns = rows.columns(outputs, explore)
-                    if columns is None:
-                        break
-                is_acting = False
-                actions, for_env, columns = self._taken_apart(columns)
-                transitions = self._advance(for_env)
-                if transitions.failed or transitions.finals or not block.takes(actions, columns):
-                    odd = transitions, actions, listed(columns)
+                batch = self._cached_to_module
+                outputs = (
+                    self._forward(batch, explore, lifetime + self._steps, forward)
+                    if batch and forward is not None
+                    else {}
+                )
+                columns = rows.columns(outputs, explore)
+                if columns is None:
+                    is_final = False
                     break
-                steps += block.add(transitions, actions, columns, may_end)
-                if rows is not None:
-                    self._cached_to_module = rows.batch(transitions.observations, block.begun)
-                    if self._cached_to_module is None:
-                        break
-        except Exception:
-            self._hand_out(block)
+                is_acting = False
+                for_env, kept = rows.split(columns)
+                transitions = self._advance(for_env, copies=False)
+                outputs = None
+                added = rows.add(kept, transitions)
+                if added is not None:
+                    self._add(*added)
+                elif not self._record_alone(rows, kept, transitions, size):
+                    return None
+                self._cached_to_module = rows.batch()
+                if self._cached_to_module is None:
+                    is_final = False
+                    break
+        except Exception as error:
+            self._hand_out(rows, is_final=False)
             if is_acting:
-                expect_finite(self.running.observed(), "the module could not act")
+                self.running.explain(error)
             raise
-        is_whole = odd is None and columns is not None and self._cached_to_module is not None
-        if self._is_past_episodes and is_whole and not first:
-            self._take(block)
-            return steps, None
-        self._hand_out(block)
-        if rows is not None and self._cached_to_module is None:
-            self._cached_to_module = self._to_module(self._shown, explore)
-        if rows is not None and columns is None:
-            actions, for_env, rest = self._taken_apart(self._to_env(outputs, explore))
-            odd = self._advance(for_env), actions, rest
-        return steps - first, odd
-
-    def _hand_out(self, block: StepBlock) -> None:
-        """Give the steps of a block to episodes."""
-        ended, self._shown = self.running.add_block(block, (WEIGHTS_SEQ_NO, self._weights_seq_no))
-        self._count_ended(ended)
-        self._shared_data["memorized_map_structure"] = [each.id_ for each in self._shown]
-
-    def _take(self, block: StepBlock) -> None:
-        """Keep the steps of a block as columns, and tell episodes of them when they are read."""
-        ended, shown, self._columns = self.running.take_block(
-            block, (WEIGHTS_SEQ_NO, self._weights_seq_no), self.config.episode_lookback_horizon
-        )
-        self._count_ended(ended)
-        self._shared_data["memorized_map_structure"] = shown
+        self._hand_out(rows, is_final=is_final)
+        if self._cached_to_module is None:
+            self._cached_to_module = self._to_module(self._shown(), explore)
+        return outputs
 
     def _count_ended(self, ended: Sequence[EndedEpisode]) -> None:
         self._num_ended += len(ended)
         for each in ended:
             self._counts.add_ended(each)
-
-
-ALL_TOGETHER: Final = (None,)
-"""All environments together: their actions are drawn as one."""

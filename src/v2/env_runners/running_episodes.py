@@ -3,45 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from time import perf_counter
-from typing import Any, Final
+from typing import Any
 
 import gymnasium as gym
+from typing_extensions import override
 
 from ...core import nest
-from ...core.columns import DEFAULT_AGENT_ID, DEFAULT_MODULE_ID
+from ...core.columns import Columns
 from ...core.data.damage import at
 from ..envs.sub_envs import Transitions
 from ..episodes.episode_columns import EpisodeColumns
 from ..episodes.lookback_buffer import InfiniteLookbackBuffer
 from ..episodes.single_agent import SingleAgentEpisode
-from ..episodes.stepping import begin_outputs
 from ..episodes.stretches import first_stretch
-from .appenders import Appenders
 from .episode_metrics import EndedEpisode
+from .filling import extend, relisted
 from .late_steps import LateSteps, as_columns
+from .observation_watch import expect_finite
+from .running import Running
 from .step_block import BlockColumns, StepBlock, Stretch
 
-_NOTHING: Final = (0, 0.0, 0.0)
 
-
-class RunningEpisodes:
-    """One running episode for each environment.
-
-    An episode is pending from the end of the one before to its own first observation. What earlier
-    calls returned of an episode counts towards its length and return.
+class RunningEpisodes(Running):
+    """One running episode of a single agent for each environment.
 
     Args:
         observation_space: Of one environment.
         action_space: Of one environment.
         num_envs: How many there are.
         keeps_chunks: Whether to keep what earlier calls returned, for `on_episode_end`.
-        is_watched: Whether users' code sees running episodes, and may exchange their columns.
 
     Attributes:
-        pending: Which of them wait for their first observation.
-        done: Those that ended since `take()`.
-        chunks: What earlier calls returned of each.
         begun: Which environments gave a first observation in the last step.
         ended: Which ones ended their episode in the last step, and are still to be closed.
     """
@@ -53,25 +45,17 @@ class RunningEpisodes:
         num_envs: int,
         *,
         keeps_chunks: bool = False,
-        is_watched: bool = True,
     ) -> None:
         self._spaces = observation_space, action_space
-        self._keeps_chunks = keeps_chunks
-        self.is_watched = is_watched
-        self._episodes: list[SingleAgentEpisode] = [self._new() for _ in range(num_envs)]
+        super().__init__(num_envs, keeps_chunks=keeps_chunks)
         self._late: dict[int, LateSteps] = {}
         self._lookback = 0
-        self.pending = [True] * num_envs
-        self.done: list[SingleAgentEpisode] = []
-        self._appenders = Appenders(num_envs)
         self.begun: list[int] = []
         self.ended: list[int] = []
-        self._before: list[tuple[int, float, float]] = [_NOTHING] * num_envs
-        self.chunks: list[list[SingleAgentEpisode]] = [[] for _ in range(num_envs)]
 
     @property
+    @override
     def episodes(self) -> list[SingleAgentEpisode]:
-        """The running ones, by environment."""
         for index, steps in self._late.items():
             self._episodes[index] = steps.cut(self._lookback)
         self._late.clear()
@@ -82,6 +66,7 @@ class RunningEpisodes:
         """The ids of the running ones."""
         return [episode.id_ for episode in self._episodes]
 
+    @override
     def _new(self) -> SingleAgentEpisode:
         episode = first_stretch(SingleAgentEpisode, None, None, {}, *self._spaces, None, None)  # type: ignore[arg-type]
         episode.observations.pop()
@@ -116,37 +101,20 @@ class RunningEpisodes:
             How many steps were added.
         """
         self.begun, self.ended = [], []
-        columns = (
+        columns = zip(
             transitions.observations,
             actions,
             transitions.rewards,
             transitions.infos,
             *outputs,
+            strict=True,
         )
-        if (
-            transitions.finals
-            or transitions.failed
-            or names != self._appenders.names
-            or self.is_watched
-        ):
-            self._appenders.forget(names)
-        appenders = self._appenders
-        steps = appenders.append(columns)
-        if appenders.missing:
-            for index in tuple(appenders.missing):
-                row = [column[index] for column in columns]
-                steps += self._record_one(index, transitions, row, names)
-        if True in transitions.terminateds or True in transitions.truncateds:
-            ends = zip(transitions.terminateds, transitions.truncateds, strict=True)
-            for index, (over, cut) in enumerate(ends):
-                if (over or cut) and index not in transitions.finals:
-                    episode = self.episodes[index]
-                    episode.is_terminated, episode.is_truncated = over, cut
-                    self.ended.append(index)
-        return steps
+        return sum(
+            self._record_one(index, transitions, row, names) for index, row in enumerate(columns)
+        )
 
     def _record_one(
-        self, index: int, transitions: Transitions, row: list[Any], names: tuple[str, ...]
+        self, index: int, transitions: Transitions, row: Sequence[Any], names: tuple[str, ...]
     ) -> int:
         """Add a step of one environment as `add_env_step` does."""
         episode = self.episodes[index]
@@ -160,27 +128,31 @@ class RunningEpisodes:
         is_final = index in transitions.finals
         if is_final:
             observation, info = transitions.finals[index]
+        over, cut = transitions.terminateds[index], transitions.truncateds[index]
         episode.add_env_step(
             observation,
             action,
             reward,
             info,
-            terminated=is_final and transitions.terminateds[index],
-            truncated=is_final and transitions.truncateds[index],
+            terminated=is_final and over,
+            truncated=is_final and cut,
             extra_model_outputs=dict(zip(names, output_row, strict=True)),
         )
-        if not is_final:
-            self._appenders.learn(index, episode)
+        if (over or cut) and not is_final:
+            episode.is_terminated, episode.is_truncated = over, cut
+            self.ended.append(index)
         return 1
 
     def add_block(
-        self, block: StepBlock, weights_seq_no: tuple[str, int]
+        self, block: StepBlock, weights_seq_no: tuple[str, int], *, is_final: bool
     ) -> tuple[list[EndedEpisode], list[SingleAgentEpisode]]:
         """Add the steps of a block, what `record` would have added one by one.
 
         Args:
             block: It began with the episodes as they are.
             weights_seq_no: One output more: its name and value.
+            is_final: Whether columns become arrays, to be taken next. Pieces that see the last
+                step's episodes expect lists, as do log-probabilities that are still to be fitted.
 
         Returns:
             What the episodes that ended came to, and the episode of each environment as the last
@@ -194,52 +166,26 @@ class RunningEpisodes:
         for stretch in block.stretches():
             episode = self.episodes[stretch.env]
             is_shown = block.is_last(stretch)
-            # Pieces that look at the last step's episodes expect lists.
-            if stretch.is_begun and not is_shown:
+            has_steps = stretch.stop > stretch.start
+            if stretch.is_begun and has_steps and (is_final or not is_shown):
+                self.pending[stretch.env] = False
                 _fill(episode, stretch, columns)
             else:
                 if stretch.is_begun:
                     self.begin(
                         stretch.env,
-                        columns.observations[stretch.env, stretch.start],
+                        nest.taken(columns.observations, (stretch.env, stretch.start)),
                         columns.infos[stretch.start - 1][stretch.env],
                     )
                     episode.start_time = columns.times[stretch.start - 1]
-                _extend(episode, stretch, columns)
+                _extend(episode, stretch, columns, is_final)
             episode.t += stretch.stop - stretch.start
             if stretch.is_over:
                 episode.is_terminated, episode.is_truncated = stretch.terminated, stretch.truncated
-                ended.append(self.end(stretch.env, columns.times[stretch.stop - 1]))
+                ended.append(self.end(stretch.env))
             if is_shown:
                 shown[stretch.env] = episode
         return ended, shown
-
-    def end(self, index: int, time: float | None = None) -> EndedEpisode:
-        """Put the episode of an environment to the ones done, and have the next one wait.
-
-        Args:
-            index: The environment's.
-            time: When it ended; now by default.
-
-        Returns:
-            What it came to, with what earlier calls returned of it.
-        """
-        episode = self.episodes[index]
-        self._appenders.forget_one(index)
-        length, total, seconds = self._so_far(index, time)
-        if len(episode):
-            self.done.append(episode)
-        self.chunks[index] = []
-        return self._ended(index, length, total, seconds)
-
-    def _ended(self, index: int, length: int, total: float, seconds: float) -> EndedEpisode:
-        """Have the next episode of an environment wait; gives what the last one came to."""
-        self._before[index] = _NOTHING
-        self._episodes[index] = self._new()
-        self.pending[index] = True
-        return EndedEpisode(
-            length, total, seconds, {DEFAULT_AGENT_ID: total}, {DEFAULT_MODULE_ID: total}
-        )
 
     def take_block(
         self, block: StepBlock, weights_seq_no: tuple[str, int], lookback: int
@@ -261,20 +207,19 @@ class RunningEpisodes:
         for stretch in block.stretches():
             index = stretch.env
             episode = self._episodes[index]
-            length, total, seconds = self._before[index]
+            sums = self._before[index]
             if stretch.is_begun:
                 self.pending[index] = False
                 info = columns.infos[stretch.start - 1][index]
             else:
                 late = self._late.get(index)
                 info = episode.infos.raw[-1] if late is None else late.infos[-1]
-            steps = LateSteps(episode, length, stretch, columns, info)
+            steps = LateSteps(episode, sums.length, stretch, columns, info)
             if stretch.stop > stretch.start:
                 blocks.append(steps)
-                length += stretch.stop - stretch.start
-                total += sum(steps.rewards)
-                seconds += steps.seconds()
-                self._before[index] = length, total, seconds
+                sums.length += stretch.stop - stretch.start
+                sums.total += sum(steps.rewards)
+                sums.seconds += steps.seconds()
             # A continuation does not know when its episode began.
             just_begun = stretch.is_begun and stretch.stop == stretch.start
             episode.start_time = columns.times[stretch.start - 1] if just_begun else None
@@ -282,71 +227,41 @@ class RunningEpisodes:
                 shown[index] = episode.id_
             if stretch.is_over:
                 self._late.pop(index, None)
-                ended.append(self._ended(index, length, total, seconds))
+                self.replace(index)
+                ended.append(sums.ended())
             else:
                 self._late[index] = steps
         return ended, shown, as_columns(blocks)
 
-    def get_state(self) -> dict[str, Any]:
-        """Give the running episodes, between two calls of `take()`."""
-        return {
-            "episodes": [episode.get_state() for episode in self.episodes],
-            "pending": list(self.pending),
-            "before": list(self._before),
-            "chunks": [[chunk.get_state() for chunk in chunks] for chunks in self.chunks],
-        }
-
     @at()
+    @override
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take over what `get_state` gave."""
-        read = SingleAgentEpisode.from_state
         self._late.clear()
-        self._episodes = [read(each) for each in state["episodes"]]
-        self.pending = list(state["pending"])
-        self._before = list(state["before"])
-        self.chunks = [[read(each) for each in chunks] for chunks in state["chunks"]]
+        super().set_state(state)
 
-    def observed(self) -> list[SingleAgentEpisode]:
-        """Give the episodes that have an observation."""
-        return [episode for episode in (*self.done, *self.episodes) if episode.is_reset]
+    @override
+    def _read(self, state: Mapping[str, Any]) -> SingleAgentEpisode:
+        return SingleAgentEpisode.from_state(state)
 
-    def _so_far(self, index: int, time: float | None = None) -> tuple[int, float, float]:
-        episode = self.episodes[index]
-        length, total, seconds = self._before[index]
-        if not len(episode):
-            return length, total, seconds
-        episode.last_step_time = perf_counter() if time is None else time
-        return (
-            length + len(episode),
-            total + float(episode.get_return()),
-            seconds + episode.get_duration_s(),
+    @override
+    def _following(self, episode: SingleAgentEpisode, lookback: int) -> SingleAgentEpisode:
+        following = episode.cut(len_lookback_buffer=lookback)
+        relisted(following)
+        return following
+
+    @override
+    def explain(self, error: Exception) -> None:
+        expect_finite(
+            [episode for episode in (*self.done, *self.episodes) if episode.is_reset],
+            "the module could not act",
         )
-
-    def take(self, lookback: int | None) -> list[SingleAgentEpisode]:
-        """Give the episodes that are done, and what there is of the running ones.
-
-        Args:
-            lookback: How many steps the running ones keep as look-back; None leaves them alone.
-        """
-        finished, self.done = self.done, []
-        self._appenders.forget(())
-        if lookback is None:
-            return finished
-        for index, episode in enumerate(self.episodes):
-            if len(episode):
-                self._before[index] = self._so_far(index)
-                if self._keeps_chunks:
-                    self.chunks[index].append(episode)
-                finished.append(episode)
-                self._episodes[index] = episode.cut(len_lookback_buffer=lookback)
-        return finished
 
 
 def _fill(episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns) -> None:
     """Give an episode that has nothing all its steps: it holds rows of the block's arrays."""
     index, steps = stretch.env, slice(stretch.start, stretch.stop)
     with_next = slice(stretch.start, stretch.stop + 1)
-    episode.observations.data = columns.observations[index, with_next]
+    episode.observations.data = nest.taken(columns.observations, (index, with_next))
     episode.actions.data = columns.actions[index, steps]
     episode.rewards.data = columns.rewards[index, steps]
     episode.infos.data = _infos(stretch, columns, stretch.start - 1)
@@ -355,22 +270,27 @@ def _fill(episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns) 
         for name, column in columns.outputs.items()
     }
     episode.start_time = columns.times[stretch.start - 1]
+    episode.last_step_time = columns.times[stretch.stop - 1]
 
 
-def _extend(episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns) -> None:
+def _extend(
+    episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns, is_final: bool
+) -> None:
     """Add steps to an episode that has its first observation."""
+    index, steps = stretch.env, slice(stretch.start, stretch.stop)
     if stretch.start == stretch.stop:
         return
-    index, steps = stretch.env, slice(stretch.start, stretch.stop)
-    outputs = episode.extra_model_outputs
-    if outputs.keys() != columns.outputs.keys():
-        begin_outputs(episode, columns.outputs, episode.rewards.len_incl_lookback())
-    episode.observations.extend(columns.observations[index, steps.start + 1 : steps.stop + 1])
-    episode.actions.extend(columns.actions[index, steps])
+    after = slice(stretch.start + 1, stretch.stop + 1)
+    of_steps = {Columns.ACTIONS: columns.actions, **columns.outputs}
+    extend(
+        episode,
+        (nest.taken(columns.observations, (index, after)),),
+        {name: nest.taken(column, (index, steps)) for name, column in of_steps.items()},
+        is_final,
+    )
     episode.rewards.extend(columns.rewards[index, steps].tolist())
     episode.infos.extend(_infos(stretch, columns, stretch.start))
-    for name, column in columns.outputs.items():
-        outputs[name].extend(nest.taken(column, (index, steps)))
+    episode.last_step_time = columns.times[stretch.stop - 1]
 
 
 def _infos(stretch: Stretch, columns: BlockColumns, first: int) -> list[dict[str, Any]]:

@@ -5,25 +5,59 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from typing_extensions import Self, override
 
 from ...core.data.damage import at
 from ...core.errors import RlconnectError, SpaceError
 from ..envs.multi_agent_envs import ALL, AgentTransitions
-from ..episodes.column_items import listed
 from ..episodes.errors import MultiAgentEnvError
 from ..episodes.multi_agent import MappingFn, MultiAgentEpisode
 from .agent_layout import Crew
-from .agent_sums import Sums
 from .episode_metrics import EndedEpisode
+from .filling import relisted
+from .running import Running, Sums
 
 
-class RunningMultiAgentEpisodes:
-    """One running episode for each environment.
+@dataclass
+class AgentSums(Sums):
+    """What an episode and its agents came to in the chunks that earlier calls returned."""
 
-    An episode is pending from the end of the one before to its own first observations.
+    by_agent: Counter[Hashable] = field(default_factory=Counter)
+    by_module: Counter[Hashable] = field(default_factory=Counter)
+    agent_steps: Counter[Hashable] = field(default_factory=Counter)
+
+    @override
+    def get_state(self) -> list[Any]:
+        return [*super().get_state(), *map(dict, (self.by_agent, self.by_module, self.agent_steps))]
+
+    @classmethod
+    @override
+    def from_state(cls, state: Any) -> Self:
+        return cls(*state[:3], *map(Counter, state[3:]))
+
+    @override
+    def add(self, episode: MultiAgentEpisode) -> None:
+        self.length += len(episode)
+        self.seconds += episode.get_duration_s()
+        for agent, single in episode.agent_episodes.items():
+            if len(single):
+                earned = float(single.get_return())
+                self.total += earned
+                self.by_agent[agent] += earned  # type: ignore[assignment]  # counts may be floats
+                self.by_module[single.module_id] += earned  # type: ignore[assignment]
+                self.agent_steps[agent] += len(single)
+
+    @override
+    def ended(self) -> EndedEpisode:
+        return EndedEpisode(self.length, self.total, self.seconds, self.by_agent, self.by_module)
+
+
+class RunningMultiAgentEpisodes(Running):
+    """One running episode of several agents for each environment.
 
     Args:
         observation_spaces: The space of one observation, by agent.
@@ -33,14 +67,12 @@ class RunningMultiAgentEpisodes:
         keeps_chunks: Whether to keep what earlier calls returned, for `on_episode_end`.
 
     Attributes:
-        episodes: The running ones, by environment.
-        pending: Which of them wait for their first observations.
         to_act: The agents that are to act next, by environment.
-        done: Those that ended since `take()`.
-        chunks: What earlier calls returned of each.
         agent_steps: The steps that each agent made in each episode that ended.
         seen: The last observations of each environment.
     """
+
+    SUMS = AgentSums
 
     def __init__(
         self,
@@ -53,16 +85,12 @@ class RunningMultiAgentEpisodes:
     ) -> None:
         self._spaces = dict(observation_spaces), dict(action_spaces)
         self._mapping_fn = mapping_fn
-        self._keeps_chunks = keeps_chunks
-        self.episodes = [self._new() for _ in range(num_envs)]
-        self.pending = [True] * num_envs
+        super().__init__(num_envs, keeps_chunks=keeps_chunks)
         self.to_act: list[Sequence[Hashable]] = [()] * num_envs
-        self.done: list[MultiAgentEpisode] = []
-        self.chunks: list[list[MultiAgentEpisode]] = [[] for _ in range(num_envs)]
         self.agent_steps: list[Mapping[Hashable, int]] = []
         self.seen: list[Mapping[Hashable, Any]] = [{}] * num_envs
-        self._before = [Sums() for _ in range(num_envs)]
 
+    @override
     def _new(self) -> MultiAgentEpisode:
         observation_spaces, action_spaces = self._spaces
         return MultiAgentEpisode(
@@ -127,36 +155,17 @@ class RunningMultiAgentEpisodes:
                 single.is_truncated = True
         episode.is_truncated = True
 
-    def end(self, index: int) -> EndedEpisode:
-        """Put the episode of an environment to the ones done, and have the next one wait.
-
-        Returns:
-            What it came to, with what earlier calls returned of it.
-        """
-        return self.close(*self.replace(index))
-
-    def replace(self, index: int) -> tuple[MultiAgentEpisode, Sums]:
-        """Have the next episode of an environment wait for its first observations.
-
-        Returns:
-            The one before, which is to be closed, and what earlier calls returned of it.
-        """
-        before = self.episodes[index], self._before[index]
-        self._before[index] = Sums()
-        self.chunks[index] = []
-        self.episodes[index] = self._new()
-        self.pending[index] = True
+    @override
+    def replace(self, index: int) -> tuple[MultiAgentEpisode, AgentSums]:
         self.to_act[index] = ()
-        return before
+        return super().replace(index)
 
-    def close(self, episode: MultiAgentEpisode, sums: Sums) -> EndedEpisode:
-        """Put an episode that has all its steps to the ones done; see `replace`."""
-        sums.add(episode)
-        if len(episode):
-            self.done.append(episode)
+    @override
+    def close(self, episode: MultiAgentEpisode, sums: AgentSums) -> EndedEpisode:
+        ended = super().close(episode, sums)
         if sums.length:
             self.agent_steps.append(sums.agent_steps)
-        return EndedEpisode(sums.length, sums.total, sums.seconds, sums.by_agent, sums.by_module)
+        return ended
 
     def crew(self, index: int) -> Crew:
         """Who is to act in an environment, in the order in which the agents appeared."""
@@ -177,15 +186,8 @@ class RunningMultiAgentEpisodes:
                 by_module[episode.module_for(agent)] += count
         return by_agent, by_module
 
+    @override
     def explain(self, error: Exception) -> None:
-        """Look for the observation that modules could not act on.
-
-        Args:
-            error: What they raised.
-
-        Raises:
-            SpaceError: An observation has another shape than its space, or is not finite.
-        """
         spaces = self._spaces[0]
         for index, observations in enumerate(self.seen):
             for agent, observation in observations.items():
@@ -205,54 +207,37 @@ class RunningMultiAgentEpisodes:
                     agent_id=agent,
                 ) from error
 
+    @override
     def get_state(self) -> dict[str, Any]:
-        """Give the running episodes, between two calls of `take()`."""
-        return {
-            "episodes": [_written(episode) for episode in self.episodes],
-            "pending": list(self.pending),
-            "to_act": [list(agents) for agents in self.to_act],
-            "seen": [dict(each) for each in self.seen],
-            "before": [sums.get_state() for sums in self._before],
-            "chunks": [[_written(chunk) for chunk in chunks] for chunks in self.chunks],
-        }
+        to_act, seen = [list(agents) for agents in self.to_act], [dict(each) for each in self.seen]
+        return {**super().get_state(), "to_act": to_act, "seen": seen}
 
     @at()
+    @override
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take over what `get_state` gave."""
-        self.episodes = [self._read(each) for each in state["episodes"]]
-        self.pending = list(state["pending"])
-        self.to_act = list(state["to_act"])
-        self.seen = list(state["seen"])
-        self._before = [Sums.from_state(sums) for sums in state["before"]]
-        self.chunks = [[self._read(each) for each in chunks] for chunks in state["chunks"]]
+        super().set_state(state)
+        self.to_act, self.seen = list(state["to_act"]), list(state["seen"])
 
+    @override
+    def _written(self, episode: MultiAgentEpisode) -> dict[str, Any]:
+        return {**episode.get_state(), "agent_to_module_mapping_fn": None}  # The config has it.
+
+    @override
     def _read(self, state: Mapping[str, Any]) -> MultiAgentEpisode:
         episode = MultiAgentEpisode.from_state(state)
         episode.agent_to_module_mapping_fn = self._mapping_fn
         return _relisted(episode)
 
-    def take(self, lookback: int | None) -> list[MultiAgentEpisode]:
-        """Give the episodes that are done, and what there is of the running ones.
+    @override
+    def _following(self, episode: MultiAgentEpisode, lookback: int) -> MultiAgentEpisode:
+        return _relisted(episode.cut(len_lookback_buffer=lookback))
 
-        Args:
-            lookback: How many steps the running ones keep as look-back; None leaves them alone.
-        """
-        finished, self.done = self.done, []
-        if lookback is not None:
-            for index, episode in enumerate(self.episodes):
-                if len(episode):
-                    self.episodes[index] = _relisted(episode.cut(len_lookback_buffer=lookback))
-                    self._before[index].add(episode)
-                    if self._keeps_chunks:
-                        self.chunks[index].append(episode)
-                    finished.append(episode)
+    @override
+    def take(self, lookback: int | None) -> list[MultiAgentEpisode]:
+        finished = super().take(lookback)
         for episode in finished:
             drop_idle_agents(episode)
         return finished
-
-
-def _written(episode: MultiAgentEpisode) -> dict[str, Any]:
-    return {**episode.get_state(), "agent_to_module_mapping_fn": None}  # The config has it.
 
 
 def observations_of(episode: MultiAgentEpisode) -> dict[Hashable, int]:
@@ -267,14 +252,7 @@ def observations_of(episode: MultiAgentEpisode) -> dict[Hashable, int]:
 
 def _relisted(episode: MultiAgentEpisode) -> MultiAgentEpisode:
     """The same episode with lists of items in place of arrays, as running ones have."""
-    is_changed = False
-    for single in episode.singles.values():
-        buffers = (single.observations, single.actions, single.rewards, single.infos)
-        for buffer in (*buffers, *single.extra_model_outputs.values()):
-            if buffer.finalized:
-                buffer.data = listed(buffer.raw)
-                is_changed = True
-    if is_changed:
+    if any([relisted(single) for single in episode.singles.values()]):
         episode.open_journal()
     return episode
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from time import perf_counter
 from typing import Any, Final
 
-import numpy as np
 from gymnasium.spaces import Space
 from typing_extensions import override
 
-from ...core.columns import DEFAULT_AGENT_ID, DEFAULT_MODULE_ID
+from ...core.columns import DEFAULT_AGENT_ID, DEFAULT_MODULE_ID, Columns
+from ..connectors.module_to_env.listify_data_for_vector_env import listed
 from ..envs.foreign_envs import ForeignEnvs
 from ..envs.sub_envs import Transitions
 from ..envs.sync_envs import one_by_one
@@ -20,11 +21,13 @@ from ..metrics.names import (
     WEIGHTS_SEQ_NO,
 )
 from .late_steps import LOOKBACK
-from .observation_watch import expect_finite, expect_finite_columns, warn_if_outside
+from .observation_watch import expect_finite_columns, warn_if_outside
 from .random_actions import RandomActions
-from .row_sampling import ALL_TOGETHER, RowSampling
+from .row_acting import ALL_TOGETHER, RandomRows, RowActing
+from .row_sampling import RowSampling
 from .running_episodes import RunningEpisodes
 from .sample_size import SampleSize
+from .step_block import StepBlock
 
 ENV: Final = "__env__"
 ENV_SINGLE: Final = "__env_single__"
@@ -43,6 +46,14 @@ class SingleAgentEnvRunner(RowSampling):
         >>> sum(len(episode) for episode in runner.sample(num_timesteps=10))
         10
     """
+
+    running: RunningEpisodes
+    _draw: RandomActions
+    _last_shown: list[SingleAgentEpisode]
+    _is_past_episodes = False
+    """Whether this call is to give columns, if nobody has to see episodes."""
+    _columns: EpisodeColumns | None = None
+    """What this call gives then."""
 
     # Making
 
@@ -98,43 +109,49 @@ class SingleAgentEnvRunner(RowSampling):
             self._is_past_episodes, self._columns = False, None
 
     @override
-    def _sample(
-        self, size: SampleSize, explore: bool, random_actions: bool
-    ) -> list[SingleAgentEpisode]:
-        is_silent = random_actions and self._reads_only()
-        is_all_own = self._has_only_own_pieces()
-        self.running.is_watched = not is_all_own or any(map(self._hooks.of, _WATCHING))
-        self._explore = explore
-        act = self._act_at_random if random_actions else self._act
-        steps = 0
-        seconds: list[float] = []
-        self._in_envs = seconds
-        rows = self._row_acting(random_actions)
-        may_go_in_rows = (rows or is_silent) and self._is_unseen()
-        while size.wants_more(steps, self._num_ended):
-            # The first step goes the usual way: it takes the timers of all pieces.
-            if may_go_in_rows and self._metrics_now is None and type(self._seen) is np.ndarray:
-                may_go_in_rows = False
-                more, odd = self._sample_rows(rows, size, steps)
-                steps += more
-                if odd is None:
-                    continue
-                transitions, actions, outputs = odd
-            else:
-                actions, for_env, outputs = act(
-                    explore, self.num_env_steps_sampled_lifetime + steps
-                )
-                transitions = self._advance(for_env)
-            steps += self._record(transitions, actions, outputs)
-            if not is_silent:
-                self._cached_to_module = self._to_module(self._shown, explore)
-            self._tell_and_end(size)
-            if is_all_own:  # Its timers are taken once in a call.
-                self._metrics_now = None
-        if is_silent and seconds:
-            self._cached_to_module = self._to_module(self._shown, explore)
-        self._count(steps, {DEFAULT_AGENT_ID: steps}, {DEFAULT_MODULE_ID: steps}, seconds)
-        return self._taken(None if size.is_in_episodes else self.config.episode_lookback_horizon)
+    def _row_acting(self, random_actions: bool) -> RowActing | None:
+        if random_actions:
+            return RandomRows(self._draw)
+        return RowActing.of(
+            self._env_to_module, self._module_to_env, self.module, self._taken_apart
+        )
+
+    @override
+    def _record_alone(
+        self, rows: RowActing, kept: Any, transitions: Transitions, size: SampleSize
+    ) -> bool:
+        self._hand_out(rows, is_final=False)
+        actions, columns = kept
+        self._record_whole(transitions, actions, listed(columns), size)
+        return False
+
+    @override
+    def _hand_out(self, rows: RowActing, *, is_final: bool) -> None:
+        block, number = rows.block, (WEIGHTS_SEQ_NO, self._weights_seq_no)
+        if self._is_past_episodes and is_final and block.steps == self._steps:
+            horizon = self.config.episode_lookback_horizon
+            ended, ids, self._columns = self.running.take_block(block, number, horizon)
+        else:
+            is_final = is_final and not (self._is_silent or self._is_mixed)
+            ended, self._last_shown = self.running.add_block(block, number, is_final=is_final)
+            ids = [each.id_ for each in self._last_shown]
+        rows.block = StepBlock(None, ())
+        self._count_ended(ended)
+        self._shared_data["memorized_map_structure"] = ids
+
+    @override
+    def _shown(self) -> list[SingleAgentEpisode]:
+        return self._last_shown
+
+    @override
+    def _end_call(self, lookback: int | None, size: SampleSize) -> list[SingleAgentEpisode]:
+        steps = self._steps
+        self._count(steps, {DEFAULT_AGENT_ID: steps}, {DEFAULT_MODULE_ID: steps}, self._in_envs)
+        if self._columns is None:
+            return self._finished(self.running.take(lookback))
+        if not self.config.disable_env_checking:
+            expect_finite_columns(self._columns, type(self).__name__)
+        return []
 
     @override
     def new_running(self) -> RunningEpisodes:
@@ -150,32 +167,35 @@ class SingleAgentEnvRunner(RowSampling):
         if is_checked:
             warn_if_outside(self.env.single_observation_space, observations)
         self._seen = observations
-        if self.teaching is not None:
-            self.teaching.begin()
-
-    def _taken(self, lookback: int | None) -> list[SingleAgentEpisode]:
-        if self._columns is None:
-            return self._finished(self.running.take(lookback))
-        if not self.config.disable_env_checking:
-            expect_finite_columns(self._columns, type(self).__name__)
-        return []
 
     # One step
 
-    def _act_at_random(self, explore: bool, t: int) -> tuple[Any, Any, dict[str, Any]]:
+    @override
+    def _advance(self, actions: Any, *, copies: bool = True) -> Transitions:
+        before = perf_counter()
+        transitions: Transitions = self.stepper.advance(actions)
+        self._in_envs.append(perf_counter() - before)
+        self._seen = transitions.observations
+        if self.teaching is not None:
+            self.teaching.follow(transitions)
+        return transitions
+
+    @override
+    def _taken_apart(self, columns: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+        actions = columns.pop(Columns.ACTIONS)
+        if self.teaching is not None:
+            columns.update(self.teaching.columns(self._seen))
+        return actions, columns.pop(Columns.ACTIONS_FOR_ENV, actions), columns
+
+    @override
+    def _act_at_random(self) -> tuple[Any, Any, dict[str, Any]]:
         actions = self._draw(ALL_TOGETHER)[None]
         return actions, actions, {}
 
-    def _act(self, explore: bool, t: int) -> tuple[Any, Any, dict[str, Any]]:
-        """Actions as the module has them, as the environments take them, and all else it gave."""
-        try:
-            return self._taken_apart(self._from_module(self._cached_to_module, explore, t))
-        except Exception:
-            expect_finite(self.running.observed(), "the module could not act")
-            raise
-
-    def _record(self, transitions: Transitions, actions: Any, columns: dict[str, Any]) -> int:
-        """Add a step of all environments to their episodes; returns how many steps that were."""
+    @override
+    def _record(
+        self, transitions: Transitions, actions: Any, columns: dict[str, Any]
+    ) -> tuple[int, int]:
         running = self.running
         rows = list(one_by_one(self.env.action_space, actions))
         outputs = (*columns.values(), [self._weights_seq_no] * self.num_envs)
@@ -188,13 +208,14 @@ class SingleAgentEnvRunner(RowSampling):
             if not running.pending[index]:
                 self._end(index)
             running.begin(index, transitions.observations[index], transitions.infos[index])
-        self._shown = running.episodes.copy()
+        self._last_shown = running.episodes.copy()
         if transitions.failed:
             self.env = self.stepper.vector_env  # A foreign vector is another object now.
             self._survive(steps)
-        return steps
+        return steps, steps
 
-    def _tell_and_end(self, size: SampleSize) -> None:
+    @override
+    def _end_step(self, size: SampleSize) -> None:
         """Call the hooks about the last step, and begin new episodes for those that ended."""
         running, hooks = self.running, self._hooks
         if not (hooks.of("on_episode_start") or hooks.of("on_episode_step")):
@@ -202,7 +223,7 @@ class SingleAgentEnvRunner(RowSampling):
         else:
             indices = iter(range(self.num_envs))
         for index in indices:
-            episode = self._shown[index]
+            episode = self._last_shown[index]
             if index in running.begun:
                 self._call_on_episode("on_episode_start", episode, index)
                 continue
@@ -211,7 +232,3 @@ class SingleAgentEnvRunner(RowSampling):
                 self._end(index)
                 if size.episodes is not None and self._num_ended >= size.episodes:
                     return
-
-
-_WATCHING: Final = ("on_episode_created", "on_episode_start", "on_episode_step")
-"""Hooks that see running episodes."""

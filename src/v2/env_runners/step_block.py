@@ -45,9 +45,10 @@ class StepBlock:
     Attributes:
         begun: Which environments gave a first observation in the last step.
         num_ended: How many episodes ended.
+        steps: How many steps of environments it has.
     """
 
-    def __init__(self, observations: Array, pending: Sequence[bool]) -> None:
+    def __init__(self, observations: Nest, pending: Sequence[bool]) -> None:
         self._observations = [observations]
         self._actions: list[Array] = []
         self._rewards: list[list[float]] = []
@@ -59,7 +60,7 @@ class StepBlock:
         self._waiting = [index for index, waits in enumerate(pending) if waits]
         self._over: list[Stretch] = []
         self.begun: list[int] = []
-        self.num_ended = 0
+        self.num_ended = self.steps = 0
 
     def __len__(self) -> int:
         return len(self._actions)
@@ -72,6 +73,7 @@ class StepBlock:
 
     def add(
         self,
+        observations: Nest,
         transitions: Transitions,
         actions: Array,
         outputs: dict[str, Nest],
@@ -80,6 +82,7 @@ class StepBlock:
         """Add a step of all environments.
 
         Args:
+            observations: The last one of each, as rows.
             transitions: What they returned; none of them has failed.
             actions: What was recorded as sent to them.
             outputs: The module's other outputs, arrays with a row each.
@@ -88,7 +91,7 @@ class StepBlock:
         Returns:
             How many steps that were: where an environment was only reset there is none.
         """
-        self._observations.append(transitions.observations)
+        self._observations.append(observations)
         self._actions.append(actions)
         self._rewards.append(transitions.rewards)
         self._infos.append(transitions.infos)
@@ -102,7 +105,9 @@ class StepBlock:
             self._waiting = self._ended(transitions, stop, may_end)
         elif begun:
             self._waiting = []
-        return len(transitions.rewards) - len(begun)
+        steps = len(transitions.rewards) - len(begun)
+        self.steps += steps
+        return steps
 
     def _ended(self, transitions: Transitions, stop: int, may_end: int | None) -> list[int]:
         waiting = []
@@ -159,7 +164,7 @@ class BlockColumns(NamedTuple):
     There is one observation more than steps. Infos are by step and environment.
     """
 
-    observations: Array
+    observations: Nest
     actions: Array
     rewards: Array
     infos: list[list[dict[str, Any]]]

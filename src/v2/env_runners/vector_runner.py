@@ -187,6 +187,8 @@ class VectorEnvRunner(EnvRunner):
         self._counts.add_seconds(ENV_RESET_TIMER, perf_counter() - before)
         self._look_at_reset(observations, not (self.is_begun or self.config.disable_env_checking))
         self.is_begun = True
+        if self.teaching is not None:
+            self.teaching.begin()
         for index, (observation, info) in enumerate(zip(observations, infos, strict=True)):
             self.running.begin(index, observation, info)
         self._cached_to_module = self._to_module(episodes, explore)
@@ -224,11 +226,6 @@ class VectorEnvRunner(EnvRunner):
             metrics=self._metrics_now,
             metrics_prefix_key=_TO_MODULE,
         )
-
-    def _from_module(self, batch: Any, explore: bool, t: int) -> dict[str, Any]:
-        """What the module does with a batch, as actions and columns of the environments."""
-        outputs = self._forward(batch, explore, t)
-        return self._to_env(outputs, explore)
 
     def _forward(
         self, batch: Any, explore: bool, t: int, forward: Callable[..., Any] | None = None

@@ -4,6 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from rlconnect.core import nest
 from rlconnect.core.arrays.compare import differences
 from rlconnect.core.errors import EpisodeError, SpaceError
 from rlconnect.v2 import (
@@ -61,6 +62,37 @@ class Table(TorchRLModule):
 
     def _forward(self, batch, **kwargs):
         return {"action_dist_inputs": self.rows(batch["obs"])}
+
+
+class Parts(Spread):
+    """Observations in parts."""
+
+    observation_space = gym.spaces.Dict(
+        {"near": Spread.observation_space, "at": gym.spaces.Discrete(9)}
+    )
+
+    def seen(self, near):
+        return {"near": near, "at": int(self.np_random.integers(9))}
+
+    def reset(self, **kwargs):
+        near, info = super().reset(**kwargs)
+        return self.seen(near), info
+
+    def step(self, action):
+        near, *others = super().step(action)
+        return self.seen(near), *others
+
+
+class OfParts(TorchRLModule):
+    """Acts on both parts."""
+
+    def setup(self):
+        self.layer = torch.nn.Linear(4, 4)
+
+    def _forward(self, batch, **kwargs):
+        parts = batch["obs"]
+        joined = torch.cat([parts["near"], parts["at"][:, None].float()], -1)
+        return {"action_dist_inputs": self.layer(joined)}
 
 
 class Looking(DefaultCallbacks):
@@ -122,7 +154,7 @@ def facts(episode):
 
 def dtypes(episode):
     columns = (episode.observations, episode.actions, episode.rewards)
-    return [column.data.dtype for column in columns]
+    return [leaf.dtype for column in columns for leaf in nest.flatten(column.data)]
 
 
 RETURNS = ("episode_return_mean", "episode_return_min", "episode_len_max")
@@ -133,6 +165,8 @@ CASES = {
     "recurrent": (Spread, CALLS, {"model": DefaultModelConfig(use_lstm=True, lstm_cell_size=4)}),
     "one": (Spread, CALLS, {"envs": 1}),
     "random": (Spread, CALLS, {"random": True}),
+    "parts": (Parts, CALLS, {"kind": OfParts}),
+    "parts_at_random": (Parts, CALLS, {"kind": OfParts, "random": True}),
     "numbers": (Numbered, CALLS, {"kind": Table}),
     "whole_episodes": (Count, [{"num_episodes": 4}, {"num_episodes": 5}], {}),
     "cut_off": (Count, CALLS, {"env_config": {"truncate": True}}),
@@ -172,13 +206,14 @@ def test_rows_and_steps_give_the_same(name):
 
 
 @pytest.mark.parametrize(("looks", "is_in_rows"), [(False, True), (True, False)])
-def test_rows_are_for_episodes_nobody_looks_at(looks, is_in_rows, monkeypatch):
+@pytest.mark.parametrize(("env", "kind"), [(Spread, None), (Parts, OfParts)])
+def test_rows_are_for_episodes_nobody_looks_at(env, kind, looks, is_in_rows, monkeypatch):
     """Steps go in rows without hooks, and one by one where a hook sees each."""
     added = []
     add = StepBlock.add
     monkeypatch.setattr(StepBlock, "add", lambda *args: added.append(1) or add(*args))
 
-    sampled(Spread, CALLS, looks=looks)
+    sampled(env, CALLS, looks=looks, kind=kind)
 
     assert bool(added) == is_in_rows
 

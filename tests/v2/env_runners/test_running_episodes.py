@@ -14,10 +14,10 @@ EVENTS = st.lists(
 )
 
 
-def played(events, *, is_watched, takes):
+def played(events, takes):
     """Run events through the book-keeping as an env runner does; returns all that was taken."""
     space, actions = gym.spaces.Box(-1e6, 1e6, (1,)), gym.spaces.Discrete(100)
-    running = RunningEpisodes(space, actions, ENVS, is_watched=is_watched)
+    running = RunningEpisodes(space, actions, ENVS)
     for index in range(ENVS):
         running.begin(index, np.array([index], np.float32), {})
     taken, ended, steps = [], [], 0
@@ -45,26 +45,9 @@ def played(events, *, is_watched, takes):
 
 
 @given(EVENTS, st.sets(st.integers(1, 12)))
-def test_both_ways_of_adding_make_the_same_episodes(events, takes):
-    """Column by column or one by one: same items, flags, times, lengths and returns."""
-    quick, watched = (played(events, is_watched=each, takes=takes) for each in (False, True))
-    assert quick[1:] == watched[1:]
-    assert len(quick[0]) == len(watched[0])
-    for one, two in zip(quick[0], watched[0], strict=True):
-        one.validate()
-        for name in ("t", "t_started", "is_terminated", "is_truncated", "agent_id"):
-            assert getattr(one, name) == getattr(two, name), name
-        assert np.array_equal(one.get_observations(), two.get_observations())
-        for get in ("get_actions", "get_rewards", "get_infos"):
-            assert list(getattr(one, get)()) == list(getattr(two, get)()), get
-        if len(one):
-            assert one.get_extra_model_outputs("out") == two.get_extra_model_outputs("out")
-
-
-@given(EVENTS, st.sets(st.integers(1, 12)))
 def test_every_step_is_in_one_chunk(events, takes):
     """Nothing is lost or returned twice, however often chunks are taken."""
-    taken, ended, steps = played(events, is_watched=False, takes=takes)
+    taken, ended, steps = played(events, takes)
     assert sum(map(len, taken)) == steps
     assert sum(length for length, _ in ended) <= steps
     by_id = {}
