@@ -358,10 +358,9 @@ class AgentColumns(Episode):
         return total
 
     def get_terminateds(self) -> dict[Hashable, bool]:
-        """Which agents are terminated, and under "__all__" whether the episode is; then all are."""
-        over = self.is_terminated
-        flags = {agent: single.is_terminated or over for agent, single in self.singles.items()}
-        return {**flags, ALL: over}
+        """Which agents are terminated, and under "__all__" whether the episode is."""
+        flags = {agent: single.is_terminated for agent, single in self.singles.items()}
+        return {**flags, ALL: self.is_terminated}
 
     def get_truncateds(self) -> dict[Hashable, bool]:
         """Which agents are truncated, and under "__all__" whether the episode is."""

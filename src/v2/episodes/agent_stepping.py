@@ -79,9 +79,12 @@ def add_step(
         terminateds, truncateds = flags
         episode.is_terminated = bool(terminateds.get(ALL))
         episode.is_truncated = bool(truncateds.get(ALL))
-        if agents and not episode.is_done:
-            # As in RLlib: an episode is terminated once all its agents are done, however.
-            episode.is_terminated = all(single.is_done for single in agents.values())
+        if agents and not episode.is_done and all(single.is_done for single in agents.values()):
+            # As in RLlib: once all agents are done, however, the episode is terminated, and with it
+            # who ended in this step.
+            episode.is_terminated = True
+            for agent, *_ in (*completed, *idle_ends):
+                agents[agent].is_terminated = True
 
 
 def add_agent(episode: MultiAgentEpisode, agent: Hashable, observation: Any, infos: Any) -> None:

@@ -394,21 +394,40 @@ def test_columns_without_arrays_are_read_as_lists():
     np.testing.assert_array_equal(episode.get_observations([0, 1])["a"], [0, 1])
 
 
-def test_all_agents_done_end_the_episode():
-    """However they end; flags of agents and of the episode are told apart."""
-    episode = together(1)
+@pytest.mark.parametrize(
+    ("steps", "wanted"),
+    [
+        # (terminateds, truncateds) of each step; (is_terminated, is_truncated) of each agent.
+        ([({"a": True}, {"b": True})], {"a": (True, False), "b": (True, True)}),
+        ([({}, {"a": True, "b": True})], {"a": (True, True), "b": (True, True)}),
+        ([({}, {"a": True}), ({"b": True}, {})], {"a": (False, True), "b": (True, False)}),
+        ([({"a": True}, {}), ({}, {"b": True})], {"a": (True, False), "b": (True, True)}),
+    ],
+)
+def test_the_end_of_all_agents_terminates_the_episode_and_who_ended_last(steps, wanted):
+    """As RLlib 2.60 does, however they end; who ended before keeps its own flags."""
+    episode = new()
+    episode.add_env_reset(observations={"a": 0, "b": 0})
 
-    episode.add_env_step(
-        {"a": 5, "b": 6},
-        {"a": 0, "b": 0},
-        {"a": 0.0, "b": 0.0},
-        terminateds={"a": True},
-        truncateds={"b": True},
-    )
+    for terminateds, truncateds in steps:
+        live = [agent for agent in "ab" if agent in episode.get_agents_to_act()]
+        episode.add_env_step(
+            dict.fromkeys(live, 1),
+            dict.fromkeys(live, 0),
+            dict.fromkeys(live, 1.0),
+            terminateds=terminateds,
+            truncateds=truncateds,
+        )
 
     assert (episode.is_terminated, episode.is_truncated) == (True, False)
-    assert episode.get_truncateds() == {"a": False, "b": True, "__all__": False}
-    assert not episode.agent_episodes["b"].is_terminated
+    flags = {
+        agent: (single.is_terminated, single.is_truncated)
+        for agent, single in episode.agent_episodes.items()
+    }
+    assert flags == wanted
+    terminateds, truncateds = episode.get_terminateds(), episode.get_truncateds()
+    assert {agent: (terminateds[agent], truncateds[agent]) for agent in "ab"} == wanted
+    assert (terminateds["__all__"], truncateds["__all__"]) == (True, False)
     assert episode.get_agents_to_act() == set()
 
 
