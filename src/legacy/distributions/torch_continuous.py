@@ -23,7 +23,23 @@ from .families import Beta, Deterministic, DiagGaussian, Dirichlet, SquashedGaus
 from .torch_base import FormulaDistribution
 
 
-class TorchDiagGaussian(FormulaDistribution):
+class _OfNormals(FormulaDistribution):
+    """A distribution that independent normal ones underlie: a mean and a deviation a number."""
+
+    mean: Tensor
+    std: Tensor
+    inputs_per_number = 2
+
+    @property
+    @override
+    def parameters(self) -> tuple[Tensor, Tensor]:
+        return self.mean, self.std
+
+    def _torch_distribution(self) -> torch.distributions.Normal:
+        return torch.distributions.Normal(self.mean, self.std)
+
+
+class TorchDiagGaussian(_OfNormals):
     """Independent Gaussians; inputs are means, then log standard deviations.
 
     Args:
@@ -33,7 +49,6 @@ class TorchDiagGaussian(FormulaDistribution):
     """
 
     family = DiagGaussian(0)
-    inputs_per_number = 2
 
     def __init__(self, inputs: Any, model: Any = None, *, action_space: Any = None) -> None:
         super().__init__(inputs, model)
@@ -42,14 +57,6 @@ class TorchDiagGaussian(FormulaDistribution):
         self.zero_action_dim = action_space is not None and action_space.shape == ()
         if self.zero_action_dim:
             self.family = DiagGaussian(2, scalar=True)
-
-    @property
-    @override
-    def parameters(self) -> tuple[Tensor, Tensor]:
-        return self.mean, self.std
-
-    def _torch_distribution(self) -> torch.distributions.Normal:
-        return torch.distributions.Normal(self.mean, self.std)
 
     @override
     def sample(self, generator: torch.Generator | None = None) -> Tensor:
@@ -70,7 +77,7 @@ class TorchDiagGaussian(FormulaDistribution):
         return super().kl(other).sum(-1)
 
 
-class TorchSquashedGaussian(FormulaDistribution):
+class TorchSquashedGaussian(_OfNormals):
     """A Gaussian bent into [low, high] by tanh; log standard deviations are clipped to [-5, 2].
 
     Args:
@@ -79,8 +86,6 @@ class TorchSquashedGaussian(FormulaDistribution):
         low: Lower end of the actions.
         high: Upper end of the actions, above `low`.
     """
-
-    inputs_per_number = 2
 
     def __init__(self, inputs: Any, model: Any = None, low: float = -1.0, high: float = 1.0):
         super().__init__(inputs, model)
@@ -93,14 +98,6 @@ class TorchSquashedGaussian(FormulaDistribution):
         self.low, self.high = low, high
         self.family = SquashedGaussian(self.inputs.shape[-1], low, high)
         self.mean, self.std = self.family.parameters(self.inputs)
-
-    @property
-    @override
-    def parameters(self) -> tuple[Tensor, Tensor]:
-        return self.mean, self.std
-
-    def _torch_distribution(self) -> torch.distributions.Normal:
-        return torch.distributions.Normal(self.mean, self.std)
 
     def sample_logp(self, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
         """Actions and their log-densities from one draw, without unsquashing."""
