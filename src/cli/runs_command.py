@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from ..offline.runs import Runs, Trial
 
-_WIDE: Final = 80
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
 _CURVE: Final = 24
-_SETTINGS: Final = 4
+_SETTINGS: Final = {110: 4, 80: 2, 0: 1}
+"""How many settings are shown, by how wide a terminal is at least."""
 
 
 def runs(
@@ -81,7 +81,8 @@ def _table(runs: Runs) -> Table:
     from .theme import console
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="label")
-    varied = runs.varied()[: _SETTINGS if console().width >= _WIDE else 1]
+    count = next(count for width, count in _SETTINGS.items() if console().width >= width)
+    varied = runs.varied()[:count]
     table.add_column("trial", overflow="fold")
     table.add_column("ended", no_wrap=True)
     for name in ("iterations", *varied, runs.metric.rpartition("/")[2] or "metric", "best"):

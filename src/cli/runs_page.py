@@ -71,7 +71,7 @@ def _table(runs: Runs, kinds: list[str]) -> str:
     """What is told of each run; the line before its name is that of its curves."""
     varied = runs.varied()[:_SETTINGS]
     shown = [name.lstrip("_") for name in varied]
-    heads = ["run", "ended", "iterations", *shown, runs.metric.rpartition("/")[2], "best"]
+    heads = ["run", "ended", "iterations", runs.metric.rpartition("/")[2], "best", *shown]
     rows = []
     for trial, kind in zip(runs.trials, kinds, strict=True):
         name, *rest = _row(runs, trial, varied)
@@ -85,4 +85,4 @@ def _row(runs: Runs, trial: Trial, varied: list[str]) -> list[str]:
     values = (runs.setting(trial, each) for each in varied)
     settings = ["" if each is None else str(each) for each in values]
     ends = ["" if each is None else f"{each:.5g}" for each in (curve.last, curve.best(runs.mode))]
-    return [trial.name, trial.status.lower(), f"{len(trial.results)}", *settings, *ends]
+    return [trial.name, trial.status.lower(), f"{len(trial.results)}", *ends, *settings]

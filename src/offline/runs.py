@@ -30,7 +30,13 @@ from ..core.errors import (
 )
 from ..core.vault.decode.load_limits import DEFAULT_LIMITS
 from ..core.vault.decoding import Decoding
-from ..core.vault.file_names import PLAIN_SETTINGS, RESULT_TABLE, RESULTS, TRIAL_END
+from ..core.vault.file_names import (
+    PLAIN_SETTINGS,
+    RESULT_TABLE,
+    RESULTS,
+    RUN_SPACES,
+    TRIAL_END,
+)
 from ..core.vault.files.reading import read_json
 from .damaged import Damage
 from .readers.json_lines import read_lines
@@ -46,6 +52,8 @@ METRICS: Final = (
 """What a run is measured by where nobody says: the return, by its names through the releases."""
 
 _STEP: Final = "training_iteration"
+_SHORT: Final = 16
+"""How long a setting may be to stand before others in a table."""
 _NUMBERED: Final = re.compile(r"checkpoint_?(\d+)")
 
 
@@ -184,7 +192,8 @@ class Trial:
                 named[name] = (iteration, by_iteration[iteration])
         checkpoints = []
         folders = _checkpoint_folders(self.path)
-        is_counted = any(_number_of(each) == 0 for each in folders)  # since Ray 2.7
+        is_ours = (self.path / RUN_SPACES).is_file()
+        is_counted = not is_ours and any(_number_of(each) == 0 for each in folders)  # since Ray 2.7
         for folder in folders:
             number = _number_of(folder)
             if folder.name in named:
@@ -253,10 +262,17 @@ class Runs:
         return None if self.best is None else self.best.best_checkpoint(self.metric, self.mode)
 
     def varied(self) -> list[str]:
-        """The settings that trials differ in, by path."""
+        """The settings that trials differ in, by path: short numbers first, seeds behind them."""
         flat = [trial.settings for trial in self.trials]
         names = dict.fromkeys(name for each in flat for name in each)
-        return [name for name in names if len({repr(each.get(name, "")) for each in flat}) > 1]
+        varied = [name for name in names if len({repr(each.get(name, "")) for each in flat}) > 1]
+
+        def place(name: str) -> tuple[bool, bool, bool]:
+            values = [each[name] for each in flat if each.get(name) is not None]
+            is_long = max(map(len, (name, *map(str, values)))) > _SHORT
+            return is_long, not all(map(_is_number, values)), name == "seed"
+
+        return sorted(varied, key=place)
 
     def setting(self, trial: Trial, name: str) -> Any:
         """A setting of a trial by path."""

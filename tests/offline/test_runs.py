@@ -83,6 +83,28 @@ def test_a_state_says_when_checkpoints_were_saved(tmp_path, named):
         assert [each.value for each in unsaid] == [None, None]
 
 
+def test_checkpoints_of_ours_are_numbered_by_their_iterations(tmp_path):
+    """Also while the one from before the first iteration is there, which Tune would count from."""
+    trial = write_trial(tmp_path, "t", 0.1, [1.0, 2.0, 3.0, 4.0], named=False)
+    (trial / "checkpoint_000000").mkdir()
+    (trial / "spaces.json").write_text("{}")
+
+    runs = open_runs(trial)
+
+    assert [each.value for each in runs.trials[0].checkpoints(METRIC)] == [None, 2.0, 4.0]
+    assert runs.best_checkpoint.path.name == "checkpoint_000004"
+
+
+def test_settings_that_fit_a_table_come_first(tmp_path):
+    """What takes a line, such as a space, stands behind numbers, and seeds between them."""
+    for seed in (1, 2):
+        told = {"a_space": "Box(-1.0, 1.0, (4,), float32)"[seed:], "seed": seed, "lr": 1 / seed}
+        folder = write_trial(tmp_path, f"t{seed}", 0.1, [1.0, 2.0])
+        (folder / "params.json").write_text(json.dumps(told))
+
+    assert open_runs(tmp_path).varied() == ["lr", "seed", "a_space"]
+
+
 @pytest.mark.parametrize("held", [Bomb(), [Bomb()], 7, Kept(_checkpoint_results=[Bomb(), 3])])
 def test_a_hostile_state_is_not_run(tmp_path, held):
     """What its pickle names is not called; nothing is known of checkpoints then."""

@@ -24,7 +24,7 @@ from ...core.spaces.own_layout import space_from_data, space_to_data
 from ...core.spaces.text import describe
 from ...core.text.shell import command
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
-from ...core.vault.file_names import TRIAL_CHECKPOINT
+from ...core.vault.file_names import RUN_SPACES, TRIAL_CHECKPOINT
 from ...core.vault.files.reading import read_json
 from ...core.vault.own.atomic import replaced_file
 from ...core.vault.own.leftovers import sweep_folder
@@ -37,7 +37,6 @@ from .run_config import CheckpointConfig
 from .stopping import RESULT_KEYS, metric_of, warn_if_never
 from .trial import Checkpoints
 
-SPACES: Final = "spaces.json"
 VIDEOS: Final = "videos"
 _FILMS: Final = ("gif", "mp4")
 _VECTOR: Final = "__env__"
@@ -184,7 +183,7 @@ class TrainingRun:
         group = algorithm.env_runner_group
         if group is None:
             return
-        file = self.folder / SPACES
+        file = self.folder / RUN_SPACES
         spaces = {name: pair for name, pair in group.get_spaces().items() if name != _VECTOR}
         data = {
             name: [None if each is None else space_to_data(each) for each in pair]
