@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,6 +26,7 @@ START: Final = "start"
 """Where a run keeps the policy that it began from."""
 TEACHER: Final = "teacher"
 """Where a run keeps the policy that it learns from."""
+_NO_NAME: Final = re.compile(r"[^\w.-]+")
 _BUFFER: Final = "store_buffer_in_checkpoints"
 _KEEP: Final = 3
 _SAVE_EVERY: Final = 10
@@ -220,7 +222,7 @@ class Recipe:
 
 def free_folder(recipe: Recipe) -> Path:
     """A new folder for a run, named after what it is."""
-    env = recipe.env.rpartition(":")[2].replace("/", "-") or "run"
+    env = _NO_NAME.sub("-", recipe.env.rpartition(":")[2]).strip("-") or "run"
     above = Path("runs")
     name = f"{recipe.algorithm}-{env}"
     number = 1

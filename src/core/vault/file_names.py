@@ -102,8 +102,6 @@ TRIAL_END: Final = "trial.json"
 """How a trial of ours has ended."""
 RESULTS: Final = "result.json"
 RUN_SPACES: Final = "spaces.json"
-"""The spaces of the environment that a run of `rlconnect train` has begun in."""
-RUN_SPACES: Final = "spaces.json"
 """The spaces of the environment that a run of ours has begun in; no trial of Tune's has it."""
 RESULT_TABLE: Final = "progress.csv"
 

@@ -10,6 +10,7 @@ import gymnasium as gym
 from ...core.errors import ConfigError, UnsafeCheckpointError
 from ...core.text.near_names import did_you_mean
 from .context import EnvContext
+from .wrapping import WRAPPERS, wrapped
 
 EnvCreator: TypeAlias = Callable[[EnvContext], Any]
 
@@ -51,8 +52,9 @@ def env_creator_of(env: Any) -> EnvCreator:
     """What makes the environments that a config names.
 
     Args:
-        env: A registered name, a gymnasium id (its settings become keyword arguments), a class
-            or a function; the last two are called with the `EnvContext`.
+        env: A registered name, a gymnasium id (its settings become keyword arguments), either
+            in wrappers (`TimeLimit(CartPole-v1, max_episode_steps=9)`), a class or a function;
+            the last two are called with the `EnvContext`.
 
     Raises:
         ConfigError: There is none, or it is of another kind.
@@ -65,7 +67,7 @@ def env_creator_of(env: Any) -> EnvCreator:
             "config.",
         )
     if isinstance(env, str):
-        return _creators.get(env) or _by_gymnasium(env)
+        return _creators.get(env) or _in_wrapper(env) or _by_gymnasium(env)
     if callable(env):
         creator: EnvCreator = env
         return creator
@@ -76,6 +78,9 @@ def env_creator_of(env: Any) -> EnvCreator:
     )
 
 
+_MOST_TIMES: Final = 10**6
+"""How much larger or slower wrappers that a file names may make an environment."""
+_UNKNOWN: Final = (gym.error.NameNotFound, gym.error.NamespaceNotFound)
 _MAKES_OTHERS: Final = ("GymV21Environment", "GymV26Environment")
 """Ids of gymnasium's whose environments are made by another library from a further name."""
 
@@ -109,12 +114,25 @@ def env_of_file(name: str) -> str | None:
     Returns:
         What `register_env` or gymnasium call it; None if neither knows it.
 
+    Raises:
+        UnsafeCheckpointError: Wrappers around it would make it huge.
+
     Example:
         >>> env_of_file("somebodys_module:CartPole-v1"), env_of_file("somebodys_module:Theirs-v0")
         ('CartPole-v1', None)
     """
     if name in _creators:
         return name
+    parts = wrapped(name)
+    if parts is not None:
+        inner = env_of_file(parts.inner)
+        if inner is not None and _times(name) > _MOST_TIMES:
+            raise UnsafeCheckpointError(
+                f"a file's wrappers make an environment too large or slow: {name!r}",
+                expected=f"whole numbers whose product is {_MOST_TIMES:,} or less",
+                hint="name the environment yourself: --env, or from_checkpoint(path, env=...).",
+            )
+        return None if inner is None else parts.named(inner)
     id_ = name.rpartition(":")[2]
     newest = [
         spec for spec in gym.registry.values() if f"{spec.namespace}/{spec.name}" == _full(id_)
@@ -153,15 +171,36 @@ class UnknownEnvError(ConfigError, gym.error.NameNotFound):
     """No environment of that name is registered."""
 
 
+def _times(name: str) -> float:
+    parts = wrapped(name)
+    return 1.0 if parts is None else parts.times() * _times(parts.inner)
+
+
+def _in_wrapper(name: str) -> EnvCreator | None:
+    parts = wrapped(name)
+    if parts is None:
+        return None
+    create = env_creator_of(parts.inner)
+    return lambda context: parts.around(create(context))
+
+
 def _by_gymnasium(name: str) -> EnvCreator:
     def make(context: EnvContext) -> Any:
         try:
             return gym.make(name, **context)
-        except (gym.error.NameNotFound, gym.error.NamespaceNotFound) as error:
+        except gym.error.Error as error:
+            if "(" not in name and not isinstance(error, _UNKNOWN):
+                raise
             raise UnknownEnvError(
                 f"no environment is called {name!r}",
                 expected="a name given to register_env(), or a gymnasium id",
-                hint=did_you_mean(name, known_envs(), otherwise="register_env(name, creator)."),
+                hint=did_you_mean(
+                    name,
+                    known_envs(),
+                    otherwise=f"wrappers by name: {', '.join(WRAPPERS)}."
+                    if "(" in name
+                    else "register_env(name, creator).",
+                ),
                 name=name,
             ) from error
 

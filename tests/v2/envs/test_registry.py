@@ -1,10 +1,12 @@
 """Environments by name, class or function, and what they are told when they are made."""
 
+import re
+
 import gymnasium as gym
 import pytest
-from rlconnect.core.errors import ConfigError
+from rlconnect.core.errors import ConfigError, UnsafeCheckpointError
 from rlconnect.v2 import EnvContext, register_env
-from rlconnect.v2.envs.registry import env_creator_of
+from rlconnect.v2.envs.registry import env_creator_of, env_of_file
 
 
 def test_a_context_is_a_dict_with_its_place_as_attributes():
@@ -45,3 +47,62 @@ def test_none_and_objects_are_refused():
         env_creator_of(3)
     with pytest.raises(ConfigError, match="register_env"):
         register_env("x", 3)
+
+
+WRAPPED = "TimeLimit(TimeAwareObservation(CartPole-v1), max_episode_steps=3)"
+
+
+def test_wrappers_are_named_around_an_environment():
+    """The outermost comes first; `env_config` reaches the environment."""
+    env = env_creator_of(WRAPPED)(EnvContext({"sutton_barto_reward": True}))
+    env.reset(seed=0)
+
+    ends = [env.step(0)[3] for _ in range(3)]
+
+    assert ends == [False, False, True]
+    assert env.observation_space.shape == (5,)
+    assert env.unwrapped._sutton_barto_reward
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("TimeLimit(CartPole-v1, 3)", "its settings are no TOML"),
+        ("TimeLimit(CartPole-v1, steps=3)", "does not take these settings"),
+        ("TimeLimit(CartPoole-v1, max_episode_steps=3)", "no environment is called 'CartPoole-v1'"),
+        ("RecordVideo(CartPole-v1, video_folder='x')", "wrappers by name: AtariPreprocessing, "),
+        ("TimeLimit(" * 40 + "CartPole-v1" + ")" * 40, "no environment is called"),
+    ],
+)
+def test_what_wraps_nothing_is_told(name, says):
+    """Wrong settings, unknown names, and wrappers that write files."""
+    with pytest.raises(ConfigError, match=re.escape(says)):
+        env_creator_of(name)(EnvContext())
+
+
+def test_a_file_may_name_wrappers_of_known_environments():
+    """Modules before ids are dropped as ever; nothing else is wrapped."""
+    inner = "somebodys:CartPole-v1"
+
+    assert env_of_file(WRAPPED) == WRAPPED
+    assert env_of_file(f"TimeLimit({inner}, max_episode_steps=3)") == (
+        "TimeLimit(CartPole-v1, max_episode_steps=3)"
+    )
+    assert env_of_file("TimeLimit(Theirs-v0, max_episode_steps=3)") is None
+    assert env_of_file(f"RecordVideo({inner}, video_folder='x')") is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "FrameStackObservation(CartPole-v1, stack_size=10_000_000)",
+        "ResizeObservation(CartPole-v1, shape=[100_000, 100_000])",
+        "RepeatAction(" * 4 + "CartPole-v1" + ", num_repeats=100)" * 4,
+    ],
+)
+def test_wrappers_of_a_file_make_nothing_huge(name):
+    """Neither memory nor time; how long episodes are is no matter."""
+    with pytest.raises(UnsafeCheckpointError, match="too large or slow"):
+        env_of_file(name)
+
+    assert env_of_file("TimeLimit(CartPole-v1, max_episode_steps=10_000_000)") is not None
