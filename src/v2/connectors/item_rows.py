@@ -31,17 +31,17 @@ _FEW: Final = 16
 class DistinctIds:
     """Knows whether ids are there once each, sooner where they are the same ones for many steps."""
 
-    __slots__ = ("_last",)
+    __slots__ = ("last",)
 
     def __init__(self) -> None:
-        self._last: list[Any] = []
+        self.last: list[Any] = []
 
     def hold(self, ids: list[Any]) -> bool:
         """Whether none of these is there twice."""
-        if ids != self._last:
+        if ids != self.last:
             if len({*ids}) < len(ids):
                 return False
-            self._last = ids.copy()
+            self.last = ids.copy()
         return True
 
 

@@ -136,10 +136,10 @@ def items_of(column: Nest) -> list[Any]:
         return [*islice(column, len(column))]  # Running into its end costs as much as ten items.
     if type(column) is not dict:
         return unbatch(column)
-    parts = [
-        [*islice(part, len(part))] if type(part) is np.ndarray else items_of(part)
-        for part in column.values()
-    ]
+    parts = []
+    for part in column.values():
+        is_array = type(part) is np.ndarray
+        parts.append([*islice(part, len(part))] if is_array else items_of(part))
     if len(parts) != 2:
         return [dict(zip(column, row, strict=True)) for row in zip(*parts, strict=True)]
     one, two = column  # h and c of a recurrent network: spelt out

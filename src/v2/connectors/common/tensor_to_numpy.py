@@ -16,11 +16,11 @@ from ....core.types import Nest
 from ..columnar import ColumnarPiece
 from ..piece_plan import Call
 
-_NARROW: Final[dict[np.dtype[Any], Any]] = {
+NARROW: Final[dict[np.dtype[Any], Any]] = {
     np.dtype(np.float64): np.float32,
     np.dtype(np.int64): np.int32,
 }
-_OF_TENSORS: Final[dict[np.dtype[Any], Any]] = {**_NARROW, np.dtype(np.float16): np.float32}
+NARROW_TENSORS: Final[dict[np.dtype[Any], Any]] = {**NARROW, np.dtype(np.float16): np.float32}
 
 
 class TensorToNumpy(ColumnarPiece):
@@ -56,7 +56,7 @@ def _narrowed(columns: Mapping[Any, Nest], tensor: Any) -> dict[Any, Any]:
         if kind is dict:
             arrays[name] = _narrowed(value, tensor)
             continue
-        narrows, array = _OF_TENSORS, value
+        narrows, array = NARROW_TENSORS, value
         if kind is tensor or xp.is_tensor(value):
             try:
                 array = value.numpy()  # the usual case of what follows
@@ -66,7 +66,7 @@ def _narrowed(columns: Mapping[Any, Nest], tensor: Any) -> dict[Any, Any]:
                 arrays[name] = array.item()
                 continue
         elif isinstance(value, np.ndarray):
-            narrows = _NARROW
+            narrows = NARROW
         else:
             arrays[name] = nest.map_structure(_narrow, value)
             continue

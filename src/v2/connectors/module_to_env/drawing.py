@@ -37,36 +37,30 @@ def drawn(kind: Any, inputs: Any, as_arrays: bool = False) -> tuple[Any, Any] | 
         Actions and their log-probabilities; None for any other distribution, for inputs that are
             no floats of the CPU, or bad numbers.
     """
-    if kind is TorchCategorical:
-        draw = _chosen
-    elif kind is TorchDiagGaussian:
-        draw = _scattered
-    else:
+    is_choice = kind is TorchCategorical
+    if (not is_choice and kind is not TorchDiagGaussian) or type(inputs) is not Tensor:
         return None
-    if type(inputs) is not Tensor:
-        return None
+    if inputs.requires_grad:
+        inputs = inputs.detach()
     try:
-        answers = draw(inputs.detach() if inputs.requires_grad else inputs)
+        of_all = inputs.log_softmax(-1).numpy() if is_choice else inputs.numpy()
+        if of_all.ndim < 2 or of_all.dtype not in _SHARED:
+            return None
+        if is_choice:
+            # torch.multinomial does this for one draw of each row, after it has looked for bad
+            # numbers.
+            starts, noise, drawing = _room(get_ident(), of_all.shape, of_all.dtype)
+            drawing.exponential_()
+            actions = (np.exp(of_all) / noise).argmax(-1)
+            logp = of_all.take(starts + actions)
+        else:
+            actions, logp = _scattered(inputs)
     except (TypeError, RuntimeError):  # They are elsewhere, or no floats.
         return None
-    if answers is None:
-        return None
-    actions, logp = answers
     flat = logp.ravel()
     if not isfinite(flat.dot(flat)):  # as a sum, sooner there
         return None
     return (actions, logp) if as_arrays else (torch.from_numpy(actions), torch.from_numpy(logp))
-
-
-def _chosen(inputs: Tensor) -> tuple[Array, Array] | None:
-    logp = inputs.log_softmax(-1).numpy()
-    if logp.ndim < 2 or logp.dtype not in _SHARED:
-        return None
-    # torch.multinomial does this for one draw of each row, after it has looked for bad numbers.
-    starts, noise, drawing = _room(get_ident(), logp.shape, logp.dtype)
-    drawing.exponential_()
-    best = (np.exp(logp) / noise).argmax(-1)
-    return best, logp.take(starts + best)
 
 
 @lru_cache(maxsize=4)
@@ -77,12 +71,10 @@ def _room(thread: int, shape: tuple[int, ...], dtype: Any) -> tuple[Array, Array
     return starts, noise, torch.from_numpy(noise)
 
 
-def _scattered(inputs: Tensor) -> tuple[Array, Array] | None:
+def _scattered(inputs: Tensor) -> tuple[Array, Array]:
     loc, log_std = inputs.chunk(2, dim=-1)
     # As torch.normal does; torch's exp, for actions are the same to the last digit.
     mean, scale = loc.numpy(), log_std.exp().numpy()
-    if mean.ndim < 2 or mean.dtype not in _SHARED:
-        return None
     noise = torch.empty(loc.shape, dtype=loc.dtype).normal_().numpy()
     with np.errstate(all="ignore"):  # Bad numbers show in the sum.
         actions = noise * scale + mean

@@ -38,23 +38,23 @@ class GetActions(ColumnarPiece):
     def _with_arrays(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:
         if call.is_multi:
             return self._with_actions(batch, call, True)
-        _add_actions(batch, call.rl_module, None, call, True)
+        add_actions(batch, call.rl_module, None, call, True)
         return batch
 
     def _with_actions(
         self, batch: dict[str, Any], call: Call, may_be_arrays: bool = False
     ) -> dict[str, Any]:
         if not call.is_multi:
-            _add_actions(batch, call.rl_module, None, call, may_be_arrays)
+            add_actions(batch, call.rl_module, None, call, may_be_arrays)
             return batch
         for module_id, outputs in batch.items():
             if module_id in call.rl_module:
                 module = call.rl_module[module_id]
-                _add_actions(outputs, module, module_id, call, may_be_arrays)
+                add_actions(outputs, module, module_id, call, may_be_arrays)
         return batch
 
 
-def _add_actions(
+def add_actions(
     outputs: dict[str, Any], rl_module: Any, module_id: Any, call: Call, may_be_arrays: bool
 ) -> None:
     """Add actions to the outputs of one module, in place.

@@ -62,12 +62,14 @@ def listed(columns: Mapping[str, Nest], writable: Collection[str] = ()) -> dict[
         columns: The rows.
         writable: Columns whose arrays nobody else holds.
     """
-    lists = {}
+    lists: dict[str, Any] = {}
     for name, rows in columns.items():
+        is_array = type(rows) is ndarray
         if name in BATCHED:
-            lists[name] = rows if name in writable else copied(rows)
+            is_own = name in writable
+            lists[name] = rows if is_own else rows.copy() if is_array else copied(rows)
         else:
-            lists[name] = [*islice(rows, len(rows))] if type(rows) is ndarray else items_of(rows)
+            lists[name] = [*islice(rows, len(rows))] if is_array else items_of(rows)
     return lists
 
 

@@ -7,9 +7,10 @@ from typing import Any
 from typing_extensions import override
 
 from ....core.spaces.text import short_space
-from ..columnar import is_columnar, joined_run
+from ..columnar import is_columnar
 from ..piece_plan import Room
 from ..pipeline import RunnerPipeline
+from .answering_run import answering_run
 
 
 class ModuleToEnvPipeline(RunnerPipeline):
@@ -22,7 +23,7 @@ class ModuleToEnvPipeline(RunnerPipeline):
 
     @override
     def _room(self) -> Room:
-        return Room(is_columnar, joined_run)
+        return Room(is_columnar, answering_run)
 
     @override
     def _left_by(self, piece: Any) -> str:

@@ -103,12 +103,9 @@ class NormalizeAndClipActions(ColumnarPiece):
             raise NotColumnar(_NO_ROWS)
         if None in table.blocks:
             columns = table.blocks[None].columns
-            if Columns.ACTIONS not in columns:
-                raise NotColumnar(_NO_ROWS)
             if Columns.ACTIONS_FOR_ENV not in columns:
                 table.added += (Columns.ACTIONS_FOR_ENV,)
-            bounded = self._in_bounds(self.plan_of(None), columns[Columns.ACTIONS])
-            columns[Columns.ACTIONS_FOR_ENV] = bounded
+            self.add_bounded(columns)
             return table
         actions = {
             module_id: self._rows_for_env(rows.columns[Columns.ACTIONS], module_id, rows.keys)
@@ -119,6 +116,20 @@ class NormalizeAndClipActions(ColumnarPiece):
             raise NotColumnar(_NO_ROWS)
         table.add(Columns.ACTIONS_FOR_ENV, actions)
         return table
+
+    def add_bounded(self, columns: dict[str, Nest]) -> None:
+        """Add a column of actions in their bounds to rows of a single agent.
+
+        Raises:
+            NotColumnar: There are no actions, no space is known, or they are single numbers.
+        """
+        if not (self.normalize_actions or self.clip_actions):
+            return
+        space, actions = self._input_action_space, columns.get(Columns.ACTIONS)
+        if actions is None or space is None:
+            raise NotColumnar(_NO_ROWS)
+        plan = self._plans.get(None) if self._planned_for is space else None
+        columns[Columns.ACTIONS_FOR_ENV] = self._in_bounds(plan or self.plan_of(None), actions)
 
     def _rows_for_env(self, actions: Nest, module_id: Any, keys: list[Any]) -> Nest:
         ways = self._ways_of(module_id, keys)

@@ -254,6 +254,70 @@ def test_odd_observations(name, has_state):
     assert_same(scenes.both(pipeline, {}, episodes, scenes.module(has_state)), name)
 
 
+ODD_OUTPUTS = {
+    "wide numbers": lambda: {"x": torch.ones(2, 1, dtype=torch.float64), "y": np.ones((2, 1))},
+    "half numbers": lambda: {"x": torch.ones(2, 1).half(), "y": np.ones((2, 1), np.float16)},
+    "flags and counts": lambda: {"x": torch.tensor([[True], [False]]), "y": np.ones((2, 1), int)},
+    "nests": lambda: {"x": {"a": torch.ones(2, 1), "b": {"c": np.ones((2, 1, 3))}}},
+    "a nest of nothing": lambda: {"x": {}},
+    "tuples": lambda: {"x": (torch.ones(2, 1), torch.ones(2, 1))},
+    "lists": lambda: {"x": [1.0, 2.0]},
+    "texts": lambda: {"x": ["one", "two"]},
+    "objects": lambda: {"x": np.array([[None], [{}]], object)},
+    "a number": lambda: {"x": torch.tensor(3.0)},
+    "rows of none": lambda: {"x": torch.ones(3, 1)},
+    "no axis of time": lambda: {"x": torch.ones(2)},
+    "two steps": lambda: {"x": torch.ones(2, 2)},
+    "a gradient": lambda: {"x": torch.ones(2, 1, requires_grad=True)},
+    "a subclass": lambda: {"x": torch.nn.Parameter(torch.ones(2, 1))},
+    "a state of one array": lambda: {"state_out": torch.ones(2, 4)},
+    "a state of three": lambda: {"state_out": {key: torch.ones(2, 4) for key in "abc"}},
+    "a state of nests": lambda: {"state_out": {"a": {"b": torch.ones(2, 4)}, "c": np.ones(2)}},
+    "a part named as the state": lambda: {"x": {"state_out": torch.ones(2, 1)}},
+    "actions": lambda: {"actions": torch.ones(2, 1, 2), "action_logp": torch.ones(2, 1)},
+    "actions in a dict": lambda: {"actions": {"a": torch.ones(2, 1), "b": torch.ones(2, 1, 2)}},
+    "actions as numbers": lambda: {"actions": torch.ones(2, 1)},
+    "actions for the environment": lambda: {"actions_for_env": torch.ones(2, 1, 2)},
+    "bad numbers": lambda: {"action_dist_inputs": torch.full((2, 1, 4), torch.nan)},
+}
+
+
+@pytest.mark.parametrize("name", ODD_OUTPUTS)
+@pytest.mark.parametrize("has_state", [False, True])
+@pytest.mark.parametrize("action_space", [scenes.CHOICE, scenes.REACH], ids=["choice", "reach"])
+def test_odd_outputs(name, has_state, action_space):
+    """Whatever a module gives, for two episodes or for one twice: the same lists, or one error."""
+    rl_module = scenes.module(has_state, action_space)
+    episodes = [scenes.single(number, 1, has_state, action_space) for number in range(2)]
+    usual = outputs(np.random.default_rng(0), 2, has_state, has_state, action_space, "inputs")
+    pipeline = ModuleToEnvPipeline(*spaces(False, action_space), connectors=after_module(False))
+    for order in (["e0", "e1"], ["e0", "e0"], ("e0", "e1"), None):
+        shared = {"memorized_map_structure": order, "_added_single_ts_time_rank": has_state}
+        found = scenes.both(
+            pipeline, {**usual, **ODD_OUTPUTS[name]()}, episodes, rl_module, shared=shared
+        )
+
+        assert_same(found, f"{name}, {order}")
+
+
+def test_usual_outputs_go_through_no_piece(monkeypatch):
+    """The default pieces of a single agent are done at once, without a call of each."""
+    monkeypatch.setattr(TensorToNumpy, "columns", lambda *_: pytest.fail("was called"))
+    given_back = outputs(np.random.default_rng(0), 2, True, True, scenes.REACH, "inputs")
+    pipeline = ModuleToEnvPipeline(*spaces(False, scenes.REACH), connectors=after_module(False))
+
+    answers = pipeline(
+        rl_module=scenes.module(True, scenes.REACH),
+        batch=given_back,
+        episodes=[],
+        explore=True,
+        shared_data={"memorized_map_structure": ["e0", "e1"], "_added_single_ts_time_rank": True},
+    )
+
+    assert answers["actions_for_env"].shape == (2, 2)
+    assert [*answers["state_out"][1]] == ["h", "c"]
+
+
 class Timers:
     """A logger that remembers the names of timers only."""
 
