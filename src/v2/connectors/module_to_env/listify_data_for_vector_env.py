@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from ....core.columns import Columns
 from ....core.errors import EpisodeError
 from ....core.step.part import moves_numbers
 from ....core.types import Nest
-from ..columnar import ColumnarPiece
+from ..columnar import ColumnarPiece, Work
 from ..piece_plan import Call
 from ..table import NotColumnar, Table, copied, items_of
 
@@ -33,15 +34,22 @@ class ListifyDataForVectorEnv(ColumnarPiece):
 
     @override
     def columns(self, batch: Any, call: Call) -> dict[str, Any]:
+        return self._listed(Seats(), batch, call)
+
+    @override
+    def planned(self, following: Sequence[type]) -> Work:
+        return partial(self._listed, Seats())
+
+    def _listed(self, seats: Seats, batch: Any, call: Call) -> dict[str, Any]:
+        renamed = call.shared_data.get("vector_env_episodes_map") or {}
         if type(batch) is Table:
             if batch.is_by_module:
                 raise NotColumnar("the batch is by module")
             if None in batch.blocks:
                 return listed(batch.blocks[None].columns, batch.added)
-        places = places_of(call.episodes, call.shared_data.get("vector_env_episodes_map") or {})
-        count = len(call.episodes)
-        if type(batch) is Table:
-            return _rows_by_episode(batch, places, count)
+            seats.take(batch, call.episodes, renamed)
+            return seats.filled(batch)
+        places, count = places_of(call.episodes, renamed), len(call.episodes)
         lists: dict[str, Any] = {}
         for column, items in batch.items():
             if not isinstance(items, Mapping):
@@ -53,6 +61,59 @@ class ListifyDataForVectorEnv(ColumnarPiece):
                 flat = [item for of_key in items.values() for item in of_key]
             lists[column] = batched(flat) if column in BATCHED and len(flat) else flat
         return lists
+
+
+class Seats:
+    """Which environment and agent each row of a table is for, kept while the same agents act."""
+
+    __slots__ = ("_agents", "_ids", "_keys", "_seats")
+
+    def __init__(self) -> None:
+        self._ids: list[Any] = []
+        self._keys: dict[Any, list[Any]] = {}
+        # By module and row the number of an environment and the id of an agent.
+        self._seats: dict[Any, tuple[list[int], list[Any]]] = {}
+        # Of each environment all agents, as the keys of a dict.
+        self._agents: list[dict[Any, Any]] = []
+
+    def take(self, table: Table, episodes: Sequence[Any], renamed: Mapping[Any, Any]) -> None:
+        """See whose rows there are.
+
+        Args:
+            table: The rows.
+            episodes: One of each environment.
+            renamed: Old to new episode ids; rows may have either.
+        """
+        ids = [episode.id_ for episode in episodes]
+        keys = {module_id: rows.keys for module_id, rows in table.blocks.items()}
+        if keys == self._keys and ids == self._ids and not renamed:
+            return
+        places = places_of(episodes, renamed)
+        self._ids, self._keys = [] if renamed else ids, keys
+        self._seats = {
+            module_id: ([places[eps_id] for eps_id, _ in owners], [agent for _, agent in owners])
+            for module_id, owners in keys.items()
+        }
+        self._agents = [{} for _ in ids]
+        for envs, agents in self._seats.values():
+            for env, agent in zip(envs, agents, strict=True):
+                self._agents[env][agent] = None
+
+    def filled(self, table: Table) -> dict[str, list[dict[Any, Any]]]:
+        """The columns of a table, each with a dict by agent for each environment."""
+        blocks = table.blocks
+        columns = {}
+        for name in table.names:
+            is_whole = all([name in rows.columns for rows in blocks.values()])
+            # A dict that has its keys need not grow.
+            by_env = [agents.copy() if is_whole else {} for agents in self._agents]
+            for module_id, rows in blocks.items():
+                if name in rows.columns:
+                    seats = zip(*self._seats[module_id], items_of(rows.columns[name]), strict=True)
+                    for env, agent, item in seats:
+                        by_env[env][agent] = item
+            columns[name] = by_env
+        return columns
 
 
 def listed(columns: Mapping[str, Nest], writable: Collection[str] = ()) -> dict[str, Any]:
@@ -98,19 +159,3 @@ def _by_episode(
         for item in of_key:
             rows[places[eps_id]][agent_id] = item
     return rows
-
-
-def _rows_by_episode(
-    table: Table, places: Mapping[Any, int], num_envs: int
-) -> dict[str, list[dict[Any, Any]]]:
-    by_name: dict[str, list[dict[Any, Any]]] = {
-        name: [{} for _ in range(num_envs)] for name in table.names
-    }
-    for rows in table.blocks.values():
-        at = [places[eps_id] for eps_id, _ in rows.keys]
-        agents = [agent_id for _, agent_id in rows.keys]
-        for name, column in rows.columns.items():
-            by_env = by_name[name]
-            for place, agent_id, item in zip(at, agents, items_of(column), strict=True):
-                by_env[place][agent_id] = item
-    return by_name

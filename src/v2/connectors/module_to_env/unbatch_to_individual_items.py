@@ -14,6 +14,7 @@ from ....core.arrays.batching import unbatch
 from ....core.columns import DEFAULT_MODULE_ID
 from ....core.errors import EpisodeError, PieceError
 from ....core.step.part import moves_numbers
+from ...episodes.multi_agent import MultiAgentEpisode
 from ...modules.multi_rl_module import UnknownModuleError
 from ..batch_items import is_multi_agent
 from ..columnar import ColumnarPiece, Work
@@ -23,6 +24,8 @@ from ..piece_plan import Call
 from ..table import NotColumnar, Rows, Table, full_keys, have_rows
 
 _NO_ROWS: Final = "an output has other rows than there are items, or one is there twice"
+
+_OF_SEVERAL: Final = {MultiAgentEpisode}
 
 
 class UnBatchToIndividualItems(ColumnarPiece):
@@ -62,9 +65,11 @@ class UnBatchToIndividualItems(ColumnarPiece):
 
     @override
     def planned(self, following: Sequence[type]) -> Work:
-        return partial(self._in_rows, DistinctIds())
+        return partial(self._in_rows, DistinctIds(), CheckedOwners())
 
-    def _in_rows(self, distinct: DistinctIds, batch: dict[str, Any], call: Call) -> Table:
+    def _in_rows(
+        self, distinct: DistinctIds, checked: CheckedOwners, batch: dict[str, Any], call: Call
+    ) -> Table:
         """The rows of all modules, each once, without an item for each."""
         owners = call.owners
         order = owners or call.shared_data.get("memorized_map_structure")
@@ -74,13 +79,47 @@ class UnBatchToIndividualItems(ColumnarPiece):
         if not order or not isinstance(order, Mapping):
             raise NotColumnar(_NO_ROWS)
         if owners is None:
-            check_owners(order, call, batch)
-            if any(len({*order[module_id]}) != len(order[module_id]) for module_id in batch):
-                raise NotColumnar(_NO_ROWS)
+            order = checked.of(order, call, batch)
         return Table(
             {module_of: _rows(order[module_of], outputs) for module_of, outputs in batch.items()},
             True,
         )
+
+
+class CheckedOwners:
+    """Checks whose rows it are, sooner where the same agents act in the same episodes again."""
+
+    __slots__ = ("_ids", "_module_ids", "_order")
+
+    def __init__(self) -> None:
+        self._ids: list[Any] = []
+        self._module_ids: set[Any] = set()
+        self._order: dict[Any, list[Any]] = {}
+
+    def of(
+        self, order: Mapping[Any, Sequence[tuple[Any, Any]]], call: Call, batch: Mapping[Any, Any]
+    ) -> Mapping[Any, Any]:
+        """The same ids, in lists that are the same ones from call to call.
+
+        Raises:
+            UnknownModuleError: As `check_owners` does.
+            EpisodeError: As `check_owners` does.
+            NotColumnar: An agent is there twice.
+        """
+        episodes = call.episodes
+        ids = [episode.id_ for episode in episodes]
+        is_usual = {*map(type, episodes)} == _OF_SEVERAL
+        if is_usual and not call.shared_data.get("vector_env_episodes_map"):
+            is_known = order == self._order and ids == self._ids
+            if is_known and batch.keys() == self._module_ids and not done_agents(episodes):
+                return self._order
+        check_owners(order, call, batch)
+        if any(len({*order[module_id]}) != len(order[module_id]) for module_id in batch):
+            raise NotColumnar(_NO_ROWS)
+        if is_usual:
+            self._order = {module_id: [*owners] for module_id, owners in order.items()}
+            self._ids, self._module_ids = ids, {*batch}
+        return self._order if is_usual else order
 
 
 def _outputs_of_one(batch: dict[str, Any]) -> dict[str, Any]:

@@ -201,6 +201,47 @@ def test_on_the_way_back(data):
     assert_same(found, pipeline)
 
 
+@settings(MANY, max_examples=60)
+@given(st.data())
+def test_on_the_way_back_again_and_again(data):
+    """What a pipeline keeps of the agents of one call is right for the next one, whoever acts."""
+    kept = ModuleToEnvPipeline(*spaces(True), connectors=after_module(True))
+    first = EnvToModulePipeline(*spaces(True), connectors=before_module(True))
+    rl_module = scenes.modules()
+    for _ in range(4):
+        numbers = data.draw(st.sampled_from([(0, 1, 2), (1, 0)]), label="episodes")
+        done = data.draw(st.sampled_from([(), ("a1",)]), label="done")
+        episodes = [scenes.several(number, 2, done=done) for number in numbers]
+        shared = {}
+        batch = first(rl_module=rl_module, episodes=episodes, shared_data=shared)
+        rng = np.random.default_rng(0)
+        made = {
+            name: outputs(rng, len(own["obs"]), False, False, scenes.CHOICE, "inputs")
+            for name, own in batch.items()
+        }
+        changes = ["none", "renamed", "turned", "left", "one module", "ended"]
+        change = data.draw(st.sampled_from(changes), label="change")
+        if change == "renamed":
+            shared["vector_env_episodes_map"] = {episodes[0].id_: "new"}
+            episodes[0].id_ = "new"
+        elif change == "turned":
+            episodes.reverse()
+        elif change == "left":
+            episodes.pop()
+        elif change == "one module":
+            del made["p1"]
+        elif change == "ended":
+            episodes = [scenes.several(number, 2, done=("a2",)) for number in numbers]
+        found = []
+        for run in (kept.__call__, partial(scenes.one_by_one, kept)):
+            torch.manual_seed(0)
+            own = {name: {**columns} for name, columns in made.items()}
+            call = partial(run, batch=own, episodes=episodes, explore=True, shared_data=shared)
+            found.append(scenes.outcome(partial(call, rl_module=rl_module)))
+
+        assert scenes.is_same(*found), change
+
+
 @pytest.mark.parametrize("kind", users_pieces.BEFORE_A_MODULE)
 @pytest.mark.parametrize("has_state", [False, True])
 @pytest.mark.parametrize("is_multi", [False, True])
