@@ -78,7 +78,7 @@ def test_names_of_other_connectors_are_taken():
     register_lambda_agent_connector("Mine", lambda data: data)
 
     with pytest.raises(DuplicateNameError):
-        register_lambda_agent_connector("ClipRewardAgentConnector", lambda data: data)
+        register_lambda_agent_connector("AgentConnectorPipeline", lambda data: data)
     with pytest.raises(DuplicateNameError):
         register_lambda_action_connector("Mine", lambda a, s, f: (a, s, f))
 
