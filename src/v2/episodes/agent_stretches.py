@@ -13,7 +13,6 @@ from .indexing import Steps
 
 if TYPE_CHECKING:
     from .multi_agent import MultiAgentEpisode
-    from .single_agent import SingleAgentEpisode
 
 _Episode = TypeVar("_Episode", bound="MultiAgentEpisode")
 
@@ -109,7 +108,9 @@ def stretch(episode: _Episode, steps: Steps, len_lookback_buffer: int | None) ->
         if last < first or (single.is_done and is_whole and last == first):
             continue
         present = min(present, last)
-        part.singles[agent] = cut = _cut(single, first, present, last)
+        part.singles[agent] = cut = stretches.between(single, first, present, last)
+        if last == first:
+            cut.extra_model_outputs.clear()
         part.env_ts[agent] = times[first : last + 1]
         if is_whole:
             cut.is_terminated, cut.is_truncated = single.is_terminated, single.is_truncated
@@ -125,25 +126,3 @@ def stretch(episode: _Episode, steps: Steps, len_lookback_buffer: int | None) ->
         part.is_terminated, part.is_truncated = episode.is_terminated, episode.is_truncated
     part.stepped = tuple(agent for agent, times in part.env_ts.items() if times[-1] == end)
     return part
-
-
-def _cut(single: SingleAgentEpisode, first: int, present: int, last: int) -> SingleAgentEpisode:
-    """One agent's items from position `first` to `last`, of which `present` is step 0."""
-    lookback = present - first
-    t_started = single.t_started - single.observations.lookback + present
-    return stretches.like(
-        single,
-        (
-            single.observations.part(first, last + 1, lookback),
-            single.actions.part(first, last, lookback),
-            single.rewards.part(first, last, lookback),
-            single.infos.part(first, last + 1, lookback),
-        ),
-        {
-            key: column.part(first, last, lookback)
-            for key, column in single.extra_model_outputs.items()
-            if last > first
-        },
-        t_started,
-        t_started + last - present,
-    )

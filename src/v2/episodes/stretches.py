@@ -92,32 +92,39 @@ def stretch(episode: _Episode, steps: Steps, len_lookback_buffer: int | None) ->
         raise EpisodeItemError(
             "an episode can only be sliced with step 1", found=f"step {steps.step}"
         )
-    start, stop, _ = steps.indices(len(episode))
+    length, has_lookback = len(episode), episode.observations.lookback
+    start, stop, _ = steps.indices(length)
     stop = max(start, stop)
-    has_lookback = episode.observations.lookback
     asked_lookback = has_lookback if len_lookback_buffer is None else len_lookback_buffer
     lookback = max(0, min(asked_lookback, has_lookback + start))
-    first, end = has_lookback + start - lookback, has_lookback + stop
-    part = like(
-        episode,
-        (
-            episode.observations.part(first, end + 1, lookback),
-            episode.actions.part(first, end, lookback),
-            episode.rewards.part(first, end, lookback),
-            episode.infos.part(first, end + 1, lookback),
-        ),
-        {
-            key: buffer.part(first, end, lookback)
-            for key, buffer in episode.extra_model_outputs.items()
-        },
-        episode.t_started + start,
-        episode.t_started + stop,
-    )
+    present = has_lookback + start
+    part = between(episode, present - lookback, present, has_lookback + stop)
     # As in RLlib: values that fill gaps between the rewards of a slice keep their own dtype.
     part.rewards.space = None
-    if stop == len(episode):
+    if stop == length:
         part.is_terminated, part.is_truncated = episode.is_terminated, episode.is_truncated
     return part
+
+
+def between(episode: _Episode, first: int, present: int, last: int) -> _Episode:
+    """An episode's items from position `first` to `last`, of which `present` is step 0."""
+    lookback = present - first
+    t_started = episode.t_started - episode.observations.lookback + present
+    return like(
+        episode,
+        (
+            episode.observations.part(first, last + 1, lookback),
+            episode.actions.part(first, last, lookback),
+            episode.rewards.part(first, last, lookback),
+            episode.infos.part(first, last + 1, lookback),
+        ),
+        {
+            key: buffer.part(first, last, lookback)
+            for key, buffer in episode.extra_model_outputs.items()
+        },
+        t_started,
+        t_started + last - present,
+    )
 
 
 def like(
