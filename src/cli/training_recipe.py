@@ -28,6 +28,8 @@ TEACHER: Final = "teacher"
 """Where a run keeps the policy that it learns from."""
 _NO_NAME: Final = re.compile(r"[^\w.-]+")
 _BUFFER: Final = "store_buffer_in_checkpoints"
+_SIZE: Final = "train_batch_size"
+_SIZE_OF_EACH: Final = "train_batch_size_per_learner"
 _KEEP: Final = 3
 _SAVE_EVERY: Final = 10
 _TABLES: Final = ("run", "environment", "debugging", "evaluation")
@@ -101,6 +103,9 @@ class Recipe:
         """Lay what was told in words over the settings."""
         from ..v2.config.told_settings import add_told
 
+        names = {word.partition("=")[0].strip().rpartition(".")[2] for word in words}
+        if _SIZE in names and _SIZE_OF_EACH not in names:  # The other one would go before it.
+            words = [*words, f"{_SIZE_OF_EACH}=none"]
         for word in words:
             add_told(self.data, self.config_class, word)
             self._told.append(word.partition("=")[0].split(".")[0])

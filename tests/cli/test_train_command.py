@@ -290,6 +290,23 @@ def test_a_teacher_that_does_not_fit_is_adapted_first(by, tmp_path, monkeypatch,
 
 
 @pytest.mark.parametrize(
+    ("words", "size"),
+    [
+        (["train_batch_size=64"], 64),
+        (["training.train_batch_size=64"], 64),
+        (["train_batch_size=64", "train_batch_size_per_learner=32"], 32),
+    ],
+)
+def test_a_batch_size_that_is_told_counts(words, size, tmp_path):
+    """SAC has one for each learner, which goes before it unless `--set` says otherwise."""
+    recipe = Recipe({"algorithm": "SAC", "environment": {"env": "Pendulum-v1"}})
+
+    recipe.tell(words)
+
+    assert recipe.config(tmp_path).total_train_batch_size == size
+
+
+@pytest.mark.parametrize(
     ("words", "says"),
     [
         ([], "nothing says what is to be trained"),

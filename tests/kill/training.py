@@ -41,7 +41,7 @@ def config_of(algo):
     if algo == "PPO":
         config.training(train_batch_size=128, minibatch_size=64, num_epochs=2, lr=1e-3)
     else:
-        config.training(store_buffer_in_checkpoints=True, train_batch_size=16)
+        config.training(store_buffer_in_checkpoints=True, train_batch_size_per_learner=16)
         config.training(num_steps_sampled_before_learning_starts=100)
         config.reporting(min_sample_timesteps_per_iteration=64, min_time_s_per_iteration=0)
     return config

@@ -62,13 +62,16 @@ def check_together(config: AlgorithmConfig[Any]) -> None:
 
 
 def _tell_unused_size(config: AlgorithmConfig[Any]) -> None:
-    """Warn where a batch size was set beside one of each learner, which counts, as in RLlib."""
-    size, used = config.train_batch_size, config.total_train_batch_size
-    default = config.own_defaults.get(_SIZE, config.SECTIONS["training"].settings[_SIZE].default)
-    if size not in (used, default):
+    """Warn where a batch size was set, and an algorithm's default for each learner counts."""
+    defaults, each = config.own_defaults, config.train_batch_size_per_learner
+    is_default = each == defaults.get(f"{_SIZE}_per_learner")
+    if is_default and config.train_batch_size not in (
+        config.total_train_batch_size,
+        defaults.get(_SIZE),
+    ):
         warnings.warn(
-            f"{_SIZE} ({size}) has no effect: {_SIZE}_per_learner "
-            f"({config.train_batch_size_per_learner}) counts; set that one.",
+            f"{_SIZE} ({config.train_batch_size}) has no effect: {_SIZE}_per_learner ({each}) "
+            "counts; set that one.",
             UnusedSettingWarning,
             stacklevel=4,
         )

@@ -71,6 +71,10 @@ def take_migrated(
     spec = RLModuleSpec.from_module(module)
     spec.load_state_path = str(folder / MODULE)
     known = type(config).SECTIONS["training"].settings
+    settings = {str(name): each for name, each in learning.items() if name in known}
+    if (size := settings.pop("train_batch_size_per_learner", None)) is not None:
+        # Of all learners, as it was; of each it would go before what anybody says of all.
+        settings |= {"train_batch_size": size, "train_batch_size_per_learner": None}
     first, last = _around(to_module.connectors, TO_MODULE)
     return (
         config.environment(
@@ -89,7 +93,7 @@ def take_migrated(
             num_learners=0, learner_connector=_copies(_around(learner.connectors, LEARNING)[0])
         )
         .rl_module(rl_module_spec=spec)
-        .training(**{str(name): each for name, each in learning.items() if name in known})
+        .training(**settings)
     )
 
 
