@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
-from .options import PATH, Chosen, Data, DryRun, Explore, Json, Loading, Observations
+from .options import (
+    PATH,
+    Chosen,
+    Data,
+    DryRun,
+    Explore,
+    Json,
+    Loading,
+    Observations,
+    place_for,
+)
 from .printing import print_json
 from .sources import Source
 
@@ -41,11 +50,11 @@ def act(
     """
     from ..bridge.over_data.acting import act_on
 
-    with TemporaryDirectory() as folder:
+    with place_for(out, dry_run=dry_run) as place:
         done = act_on(
             Source(path, chosen, loading).natives(),
             data,
-            Path(folder, "acts") if dry_run else out,
+            place,
             to=to,  # type: ignore[arg-type]  # looked at there
             processes=processes,
             ray=ray,

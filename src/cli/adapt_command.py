@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from ..core.errors import PieceError
 from .environments import Environment
 from .options import FINDING, PATH, ActionSteps, Chosen, DryRun, Json, Loading, ObsSteps
 from .printing import print_json, show, show_lines
@@ -45,40 +44,39 @@ def adapt(
     from ..bridge.adapting.step_text import step_text, steps_from_text
     from ..bridge.front.load import as_policies
 
-    if environment.env is None:
-        raise PieceError("which environment?", hint="give --env ID, or --env FILE.py:NAME.")
+    environment.named()
     source = Source(path, chosen, loading)
     natives = source.natives()
     policies = natives.policies if chosen.everything else {"": natives.only}
-    made = environment.make(path)
-    adapted, told, pages = {}, {}, []
+    env = environment.make(path)
+    adapted, reports, pages = {}, {}, []
     for name, policy in policies.items():
-        suggestion = suggest_adapter(policy, made)
+        suggestion = suggest_adapter(policy, env)
         diffs = (suggestion.observations, suggestion.actions)
-        given = [
+        steps_of_both = [
             steps_from_text(texts) if texts else diff.steps
             for texts, diff in zip((obs, action), diffs, strict=True)
         ]
-        asked = [
+        questions = [
             question
             for texts, diff in zip((obs, action), diffs, strict=True)
             if not texts and not diff.is_sure
             for question in diff.questions
         ]
-        is_settled = yes or not asked
+        is_settled = yes or not questions
         if is_settled:
             steps = steps_from_text(reward or [])
             adapted[name or next(iter(natives.policies))] = adapted_to(
-                policy, env=made, obs=given[0], action=given[1], reward=steps
+                policy, env=env, obs=steps_of_both[0], action=steps_of_both[1], reward=steps
             )
         named = {
-            kind: [step_text(step) for step in own]
-            for kind, own in zip(("obs", "action"), given, strict=True)
+            kind: [step_text(step) for step in steps]
+            for kind, steps in zip(("obs", "action"), steps_of_both, strict=True)
         }
-        told[name] = {
+        reports[name] = {
             "observations": str(suggestion.observations),
             "actions": str(suggestion.actions),
-            "questions": asked,
+            "questions": questions,
             "steps": named,
             "settled": is_settled,
         }
@@ -88,8 +86,8 @@ def adapt(
         as_policies(adapted).save(out)
     where = str(out) if is_written else None
     if as_json:
-        told = {name: {**each, "written": where} for name, each in told.items()}
-        print_json(told if chosen.everything else told[""])
+        reports = {name: {**each, "written": where} for name, each in reports.items()}
+        print_json(reports if chosen.everything else reports[""])
     else:
         from .adapt_page import adapt_page, next_command
 

@@ -45,8 +45,8 @@ def next_command(
         words.append("--yes")
     for name, listed in steps.items():
         if f"--{name}" not in words:
-            words += [each for step in listed for each in (f"--{name}", step)]
-    words = [each for each in words if each not in ("--dry-run", "--json")]
+            words += [word for step in listed for word in (f"--{name}", step)]
+    words = [word for word in words if word not in ("--dry-run", "--json")]
     return _pair("next", shlex.join(["rlconnect", *words]), "command")
 
 
@@ -57,11 +57,11 @@ def _part(title: str, diff: SpaceDiff) -> list[RenderableType]:
     for change in diff.changes:
         mark, style = ("●", "good") if change.is_sure else ("◐", "warn")
         first, *rest = map(visible, str(change).splitlines())
-        told = Table.grid(padding=(0, 1, 0, 0))
-        told.add_row(Text(f"  {mark}", style), Text(first))
+        grid = Table.grid(padding=(0, 1, 0, 0))
+        grid.add_row(Text(f"  {mark}", style), Text(first))
         for line in rest:
-            told.add_row("", Text(line.strip(), "label"))
-        lines.append(told)
+            grid.add_row("", Text(line.strip(), "label"))
+        lines.append(grid)
     return lines
 
 

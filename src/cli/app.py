@@ -101,9 +101,9 @@ def help_of(
     if command is None:
         _tour()
     elif command in root.command.commands:
-        own = root.command.commands[command]
-        with type(context)(own, info_name=command, parent=root) as asked:
-            typer.echo(asked.get_help())
+        subcommand = root.command.commands[command]
+        with type(context)(subcommand, info_name=command, parent=root) as its_context:
+            typer.echo(its_context.get_help())
     else:
         names = ", ".join(root.command.commands)
         raise UnknownNameError(

@@ -34,54 +34,57 @@ _MOST_NAMES: Final = 8
 
 def show_audits(paths: Sequence[str | os.PathLike[str]], *, as_json: bool, one: bool = True) -> int:
     """Print an audit of each path and give the exit code."""
-    found = [audit(path) for path in paths]
+    audits = [audit(path) for path in paths]
     if as_json:
-        data = [each.as_data() for each in found]
+        data = [audited.as_data() for audited in audits]
         print_json(data[0] if one else data)
     else:
-        for each in found:
-            show(audit_page(each))
+        for audited in audits:
+            show(audit_page(audited))
         if not one:
-            bad = sum(bool(each.unsafe) for each in found)
-            show(Text(f"{len(found)} audited, {bad} would run programs", "title"))
-    if any(each.unsafe for each in found):
+            bad = sum(bool(audited.unsafe) for audited in audits)
+            show(Text(f"{len(audits)} audited, {bad} would run programs", "title"))
+    if any(audited.unsafe for audited in audits):
         return FINDING
-    return MISTAKE if any(each.unread for each in found) else DONE
+    return MISTAKE if any(audited.unread for audited in audits) else DONE
 
 
-def audit_page(found: Audit) -> RenderableType:
+def audit_page(audited: Audit) -> RenderableType:
     """Everything that was named, by kind, the dangerous first."""
-    parts: list[RenderableType] = [_header(found)]
+    parts: list[RenderableType] = [_header(audited)]
     for kind, title in _TITLES.items():
-        calls = found.of_kind(kind)
+        calls = audited.of_kind(kind)
         if calls:
             parts += [Text(), Rule(Text(title, style=_STYLES[kind]), align="left", style="dim")]
             parts += _groups(calls) if kind == "rebuilding" else _lines(calls, _STYLES[kind])
-    if found.unread:
+    if audited.unread:
         parts += [Text(), Rule(Text("not read to the end", style="bad"), align="left", style="dim")]
-        parts += [Text(f"  {visible(problem)}") for problem in found.unread[:_MOST_LINES]]
+        parts += [Text(f"  {visible(problem)}") for problem in audited.unread[:_MOST_LINES]]
     return Group(*parts, Text())
 
 
-def _header(found: Audit) -> Panel:
-    if found.unsafe:
-        style, mark, said = "bad", "○", "unsafe: opened by an ordinary unpickler, it runs programs"
+def _header(audited: Audit) -> Panel:
+    if audited.unsafe:
+        verdict = "unsafe: opened by an ordinary unpickler, it runs programs"
+        style, mark = "bad", "○"
         rest = "Do not open it with pickle, torch.load or Ray; rlconnect reads it as data."
-    elif found.unread:
-        style, mark, said = "warn", "◐", "not known: not every file can be read to its end"
+    elif audited.unread:
+        verdict = "not known: not every file can be read to its end"
+        style, mark = "warn", "◐"
         rest = "What can be read runs no programs."
     else:
-        style, mark, said = "good", "●", "nothing here runs programs"
+        verdict = "nothing here runs programs"
+        style, mark = "good", "●"
         rest = "All that these files name rebuilds data."
-        if found.of_kind("author") or found.of_kind("unknown"):
+        if audited.of_kind("author") or audited.of_kind("unknown"):
             rest = "It names code beside RLlib's own: whoever opens it elsewhere trusts that code."
-    count = len(found.files)
+    count = len(audited.files)
     files = f"{count} file{'' if count == 1 else 's'} with pickles"
-    body = Text.assemble((f"{mark} {said}", style), f"\n{rest}", (f"\n{files}", "label"))
+    body = Text.assemble((f"{mark} {verdict}", style), f"\n{rest}", (f"\n{files}", "label"))
     return Panel(
         body,
         title=Text("what an ordinary unpickler would call", "title"),
-        subtitle=Text(visible(short_path(found.path)), "label"),
+        subtitle=Text(visible(short_path(audited.path)), "label"),
         title_align="left",
         subtitle_align="left",
         box=box.ROUNDED,
@@ -98,8 +101,8 @@ def _lines(calls: Sequence[CallRecord], style: str) -> list[RenderableType]:
         if call.how == "called" and call.kind != "author":
             name.append(f"({visible(call.arguments, 160)})", "default")
         where = visible(call.where, 400)
-        told = f"{visible(call.what)}, {call.how} {_times(call.count)}, in {where}"
-        lines += [(name, 2), (Text(told, "label"), 4)]
+        details = f"{visible(call.what)}, {call.how} {_times(call.count)}, in {where}"
+        lines += [(name, 2), (Text(details, "label"), 4)]
     if len(calls) > _MOST_LINES:
         lines.append((Text(f"and {len(calls) - _MOST_LINES} more: see --json", "label"), 2))
     return [Padding(line, (0, 0, 0, left), expand=False) for line, left in lines]
@@ -113,9 +116,9 @@ def _groups(calls: Sequence[CallRecord]) -> list[RenderableType]:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold", style="label")
-    for what, held in groups.items():
-        names = [visible(call.name.rpartition(".")[2], 60) for call in held[:_MOST_NAMES]]
-        more = f" and {len(held) - _MOST_NAMES} more" if len(held) > _MOST_NAMES else ""
+    for what, members in groups.items():
+        names = [visible(call.name.rpartition(".")[2], 60) for call in members[:_MOST_NAMES]]
+        more = f" and {len(members) - _MOST_NAMES} more" if len(members) > _MOST_NAMES else ""
         table.add_row(Text(f"  {visible(what)}", "good"), Text(", ".join(names) + more))
     return [table]
 

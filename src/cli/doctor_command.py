@@ -60,10 +60,10 @@ def _machine() -> Iterator[Check]:
     yield Check("this machine", "rlconnect", __version__, None)
     yield Check("this machine", "system", f"{platform.system()} {platform.machine()}", None)
     needs = "".join(_listed("Requires-Python")) or ">=3.10"
-    found = platform.python_version()
-    is_fit = _admits(needs, found)
+    version = platform.python_version()
+    is_fit = _admits(needs, version)
     hint = "" if is_fit else f"make an environment of Python {needs} and install rlconnect there."
-    yield Check("this machine", "python", f"{found} in {sys.prefix}", is_fit, hint)
+    yield Check("this machine", "python", f"{version} in {sys.prefix}", is_fit, hint)
 
 
 def _packages() -> Iterator[Check]:
@@ -75,13 +75,13 @@ def _packages() -> Iterator[Check]:
 def _installed(part: str, requirement: Requirement) -> Check:
     """Whether a package is there, in a version that will do."""
     try:
-        found = metadata.version(requirement.name)
+        version = metadata.version(requirement.name)
     except metadata.PackageNotFoundError:
-        found = ""
-    is_fit = bool(found) and requirement.specifier.contains(found, prereleases=True)
-    wanted = f"{requirement.name}{requirement.specifier}"
-    hint = "" if is_fit else f"python -m pip install '{wanted}'"
-    return Check(part, requirement.name, found or "not installed", is_fit, hint)
+        version = ""
+    is_fit = bool(version) and requirement.specifier.contains(version, prereleases=True)
+    specifier = f"{requirement.name}{requirement.specifier}"
+    hint = "" if is_fit else f"python -m pip install '{specifier}'"
+    return Check(part, requirement.name, version or "not installed", is_fit, hint)
 
 
 def _extras() -> Iterator[Check]:
@@ -90,11 +90,11 @@ def _extras() -> Iterator[Check]:
         if extra in _FOR_WORK_ON_IT or extra == "ray":
             continue
         packages = [
-            _installed("extras", each)
-            for each in _requirements()
-            if each.marker is not None
-            and each.marker.evaluate({"extra": extra})
-            and not each.marker.evaluate({"extra": ""})
+            _installed("extras", requirement)
+            for requirement in _requirements()
+            if requirement.marker is not None
+            and requirement.marker.evaluate({"extra": extra})
+            and not requirement.marker.evaluate({"extra": ""})
         ]
         absent = [check for check in packages if check.found == "not installed"]
         unfit = [check for check in packages if not check.is_fit]
@@ -107,10 +107,10 @@ def _extras() -> Iterator[Check]:
 def _ray() -> Check:
     """Ray is asked for its version only; nothing here needs it."""
     try:
-        found = metadata.version("ray")
+        version = metadata.version("ray")
     except metadata.PackageNotFoundError:
-        found = "not installed, and not needed"
-    return Check("extras", "ray", found, None)
+        version = "not installed, and not needed"
+    return Check("extras", "ray", version, None)
 
 
 def _torch() -> Iterator[Check]:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -47,31 +48,39 @@ class Environment:
             ConfigError: Its name or settings cannot be used.
             PieceError: Nobody says which.
         """
-        name = self.env or own_environment(path)
-        if name is None:
-            raise PieceError(
-                "which environment?",
-                expected="--env",
-                hint="give an id of gymnasium's, or --env FILE.py:NAME of your own.",
-            )
-        given = self.settings()
+        name = self.env or own_environment(path) or self.named()
+        settings = self.settings()
         where, _, last = name.rpartition(":")
         if where and not _is_id(last):
-            made = from_user(name, "--env")
-            return _called(made, given, path, filmed=filmed) if callable(made) else made
+            maker = from_user(name, "--env")
+            return _called(maker, settings, path, filmed=filmed) if callable(maker) else maker
         if where:
             user_module(where, "--env")
         from ..core.video import MODE
         from ..v2.envs.registry import is_registered
 
-        settings = _own_settings(path, last) if given is None else given
+        settings = _own_settings(path, last) if settings is None else settings
         if filmed and not is_registered(last):
             settings = {"render_mode": MODE, **settings}
         return _registered(last, settings)
 
+    def named(self) -> str:
+        """What --env says.
+
+        Raises:
+            PieceError: It was not given.
+        """
+        if self.env is None:
+            raise PieceError(
+                "which environment?",
+                expected="--env",
+                hint="give an id of gymnasium's, or --env FILE.py:NAME of your own.",
+            )
+        return self.env
+
     def words(self) -> list[str]:
         """The options that say which environment, as they were given."""
-        settings = [f"--env-config={each}" for each in self.env_config or ()]
+        settings = [f"--env-config={text}" for text in self.env_config or ()]
         return [*(["--env", self.env] if self.env else []), *settings]
 
     def settings(self) -> dict[str, Any] | None:
@@ -99,25 +108,47 @@ def adapting_first(path: str, words: Sequence[str]) -> Iterator[None]:
         raise
 
 
+def closing_lines(
+    out: Path | None, environment: Environment, *train_words: str, learns: bool = True
+) -> list[str]:
+    """Where a policy was written, and the commands that train it on and let it act.
+
+    Args:
+        out: Its folder; None if nothing was written.
+        environment: What it is for.
+        train_words: More options of `train`.
+        learns: Whether it can be trained on.
+    """
+    if out is None:
+        return ["written        nothing; give --out DIR and no --dry-run"]
+    env = environment.words()
+    train = command("train", "--algo", "PPO", *env, "--from", out, *train_words)
+    return [
+        f"written        {out}",
+        *([f"train on       {train}"] if learns else []),
+        f"act            {command('rollout', out, *env)}",
+    ]
+
+
 def settings_in(texts: Iterable[str], option: str) -> dict[str, Any]:
     """Settings as people type them: JSON, or KEY=VALUE.
 
     Raises:
         ConfigError: They are neither.
     """
-    found: dict[str, Any] = {}
-    for each in texts:
-        key, sign, value = each.partition("=")
-        if each.lstrip().startswith("{"):
-            told = _json_of(each, option=option)
-            if not isinstance(told, dict):
-                raise _odd(each, option)
-            found |= told
+    settings: dict[str, Any] = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        if text.lstrip().startswith("{"):
+            parsed = _json_of(text, option=option)
+            if not isinstance(parsed, dict):
+                raise _odd(text, option)
+            settings |= parsed
         elif sign and key:
-            found[key] = _json_of(value, value)
+            settings[key] = _json_of(value, value)
         else:
-            raise _odd(each, option)
-    return found
+            raise _odd(text, option)
+    return settings
 
 
 def own_environment(path: str) -> str | None:
@@ -145,18 +176,18 @@ def _own_settings(path: str, name: str = "") -> dict[str, Any]:
         return {}
     if name and (not checkpoint.environment or env_of_file(checkpoint.environment) != name):
         return {}
-    configs = [checkpoint.config, *(each.config for each in checkpoint.policies.values())]
+    configs = [checkpoint.config, *(record.config for record in checkpoint.policies.values())]
     for config in configs:
-        held = config.get("env_config")
-        if isinstance(held, Mapping) and held and _is_plain(held):
-            check_env_config(name or None, held)
-            return dict(held)
+        settings = config.get("env_config")
+        if isinstance(settings, Mapping) and settings and _is_plain(settings):
+            check_env_config(name or None, settings)
+            return dict(settings)
     return {}
 
 
 def _is_plain(value: Any) -> bool:
     if isinstance(value, Mapping):
-        return all(isinstance(key, str) and _is_plain(each) for key, each in value.items())
+        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
     if isinstance(value, (list, tuple)):
         return all(map(_is_plain, value))
     return isinstance(value, _PLAIN)
@@ -209,21 +240,23 @@ def registered_env(name: str) -> str:
 
     where, _, last = name.rpartition(":")
     if where and not _is_id(last):
-        made = from_user(name, "--env")
-        if not callable(made):
+        maker = from_user(name, "--env")
+        if not callable(maker):
             raise ConfigError(
                 f"--env {name!r}",
                 expected="a class, or a function that makes an environment",
-                found=type(made).__name__,
+                found=type(maker).__name__,
             )
-        register_env(name, lambda context: _called(made, context, ""))
+        register_env(name, lambda context: _called(maker, context, ""))
         return name
     if where:
         user_module(where, "--env")
     return last
 
 
-def _called(maker: Any, given: Mapping[str, Any] | None, path: str, *, filmed: bool = False) -> Any:
+def _called(
+    maker: Any, given_settings: Mapping[str, Any] | None, path: str, *, filmed: bool = False
+) -> Any:
     """An environment made by a class or function of the user's, as RLlib or as gymnasium does."""
     from ..core.video import MODE
     from ..v2.envs.context import EnvContext
@@ -232,19 +265,19 @@ def _called(maker: Any, given: Mapping[str, Any] | None, path: str, *, filmed: b
         parameters = list(inspect.signature(maker).parameters.values())
     except (TypeError, ValueError):
         parameters = []
-    places = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
+    places = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
     takes_dict = any(
-        each.name in _SETTINGS_NAMES
-        or (each.kind is each.POSITIONAL_OR_KEYWORD and each.default is each.empty)
-        or each.kind is each.POSITIONAL_ONLY
-        for each in places[:1]
+        place.name in _SETTINGS_NAMES
+        or (place.kind is place.POSITIONAL_OR_KEYWORD and place.default is place.empty)
+        or place.kind is place.POSITIONAL_ONLY
+        for place in places[:1]
     )
     if takes_dict:
-        settings = _own_settings(path) if given is None else given
+        settings = _own_settings(path) if given_settings is None else given_settings
         return maker(settings if isinstance(settings, EnvContext) else EnvContext(settings))
-    can_draw = filmed and any(each.name == "render_mode" for each in places)
+    can_draw = filmed and any(place.name == "render_mode" for place in places)
     drawn = {"render_mode": MODE} if can_draw else {}
-    return maker(**{**drawn, **(given or {})})
+    return maker(**{**drawn, **(given_settings or {})})
 
 
 def _json_of(text: str, *otherwise: str, option: str = "") -> Any:

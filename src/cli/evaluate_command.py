@@ -63,7 +63,7 @@ def evaluate(
     def of(where: str | None) -> object:
         return None if where is None else Source(where, chosen, loading).natives()
 
-    found = appraise(
+    appraisal = appraise(
         Source(path, chosen, loading).natives(),
         data,
         against=of(against),  # type: ignore[arg-type]  # natives are a source
@@ -78,19 +78,19 @@ def evaluate(
         seed=seed,
     )
     paths = [path, *([] if against is None else [against])]
-    found = found.with_evidence(evidence_of(paths, seed, no_host))
+    appraisal = appraisal.with_evidence(evidence_of(paths, seed, no_host))
     if report is not None:
-        found.save_report(report)
+        appraisal.save_report(report)
     if as_json:
-        print_json(found.to_dict())
+        print_json(appraisal.to_dict())
     else:
         from .evaluate_page import evaluate_page
         from .verify_page import evidence_lines
 
-        show(evaluate_page(found))
-        if found.evidence is not None:
-            show_lines(*evidence_lines(found.evidence))
+        show(evaluate_page(appraisal))
+        if appraisal.evidence is not None:
+            show_lines(*evidence_lines(appraisal.evidence))
         if report is not None:
             show_lines(f"report  {report}")
-    if not found.answers:
+    if not appraisal.answers:
         raise typer.Exit(FINDING)

@@ -50,7 +50,7 @@ def evaluate_page(appraisal: Appraisal) -> RenderableType:
             Text(),
             Text("difference on the same episodes", "title"),
             _table(rows, 0.0),
-            *(Text(visible(each)) for each in difference_words(appraisal)),
+            *(Text(visible(line)) for line in difference_words(appraisal)),
         ]
     return Group(*lines, Text())
 
@@ -61,18 +61,20 @@ def _worth(appraisal: Appraisal) -> list[RenderableType]:
     lines: list[RenderableType] = [
         Text(),
         _table(rows, appraisal.behavior),
-        *(Text(f"! {each}", "bad") for each in appraisal.findings),
-        *(Text(f"· {each}", "label") for each in appraisal.notes),
+        *(Text(f"! {finding}", "bad") for finding in appraisal.findings),
+        *(Text(f"· {note}", "label") for note in appraisal.notes),
     ]
     if appraisal.weights is not None:
-        lines += [Text(), *(Text(each) for each in weight_words(appraisal.weights))]
+        lines += [Text(), *(Text(line) for line in weight_words(appraisal.weights))]
         lines.append(_weights(appraisal.weights))
     return lines
 
 
 def _table(rows: list[_Row], mark: float) -> Table:
     """Values with their intervals, drawn on one axis with a mark on it."""
-    ends = [end for _, value, each in rows for end in (value, each.low, each.high, mark)]
+    ends = [
+        end for _, value, interval in rows for end in (value, interval.low, interval.high, mark)
+    ]
     finite = [end for end in ends if np.isfinite(end)]
     low, high = min(finite), max(finite)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="label")
@@ -112,8 +114,8 @@ class _Drawn(NamedTuple):
 
         cells = [" "] * wide
         cells[place(self.mark)] = "┊"
-        for each in range(place(self.interval.low), place(self.interval.high) + 1):
-            cells[each] = "─"
+        for cell in range(place(self.interval.low), place(self.interval.high) + 1):
+            cells[cell] = "─"
         cells[place(self.value)] = "●"
         yield Text("".join(cells), "name")
 

@@ -6,7 +6,6 @@ import re
 import warnings
 from enum import Enum
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +14,7 @@ from ..core.data.damage import at
 from ..core.data.file_names import names_trouble
 from ..core.errors import PieceError
 from .environments import Environment
-from .options import PATH, Chosen, DryRun, Loading
+from .options import PATH, Chosen, DryRun, Loading, place_for
 from .printing import print_json, show_lines
 from .sources import Source
 
@@ -100,10 +99,8 @@ def _written(actor: Actor, name: str, file: Path, kind: Any, dry_run: bool) -> d
     """Export one policy; to a place that is thrown away for a dry run."""
     from ..bridge.compiled.artifact import export_actor
 
-    if not dry_run:
-        return export_actor(actor, file, to=kind, policy=name)
-    with TemporaryDirectory() as folder:
-        return export_actor(actor, Path(folder, file.name), to=kind, policy=name)
+    with place_for(file, dry_run=dry_run) as place:
+        return export_actor(actor, place, to=kind, policy=name)
 
 
 def show_program(file: Path, *, as_json: bool) -> None:

@@ -117,11 +117,11 @@ def of_user(error: BaseException) -> Failure | None:
     theirs = [frame for frame in user_frames(trace) if _home(frame) not in _PRINTING]
     if not (theirs or is_of_user(error, None) or _in_environment(trace)):
         return None
-    stack = traceback.StackSummary.extract((each.tb_frame, each.tb_lineno) for each in theirs)
+    stack = traceback.StackSummary.extract((frame.tb_frame, frame.tb_lineno) for frame in theirs)
     lines = [line for text in stack.format() for line in text.splitlines()]
     if isinstance(error, SyntaxError):
-        told = traceback.format_exception_only(type(error), error)
-        lines += [line for text in told[:-1] for line in text.splitlines()]
+        error_lines = traceback.format_exception_only(type(error), error)
+        lines += [line for text in error_lines[:-1] for line in text.splitlines()]
     return Failure(
         f"code of yours, or its environment, failed: {type(error).__name__}: {error}",
         type(error).__name__,
@@ -140,12 +140,12 @@ def own(error: BaseException) -> Failure:
 
 def _below_typer(trace: TracebackType | None) -> TracebackType | None:
     """The part of a traceback that begins with the command itself."""
-    found = trace
+    below = trace
     while trace is not None:
         if _home(trace) in ("click", "typer"):
-            found = trace.tb_next
+            below = trace.tb_next
         trace = trace.tb_next
-    return found
+    return below
 
 
 def _home(trace: TracebackType) -> str:

@@ -7,9 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..core.errors import PieceError
-from ..core.text.shell import command
-from .environments import Environment, settings_in
+from .environments import Environment, closing_lines, settings_in
 from .options import PATH, ActionSteps, DryRun, Json, Loading, ObsSteps, One, Seed
 from .printing import print_json, show_lines
 
@@ -60,8 +58,8 @@ def graft(
     from .command_line import command_line
     from .theme import console
 
-    if environment.env is None:
-        raise PieceError("which environment?", hint="give --env ID, or --env FILE.py:NAME.")
+    environment.named()
+    out = None if dry_run else out
     with console().status("growing, and proving that it does the same"):
         triple = grafted(
             path,
@@ -75,33 +73,22 @@ def graft(
             seed=seed,
             **loading.words(),
         )
-        if out is not None and not dry_run:
+        if out is not None:
             save_migrated(plan_migration(triple), out, command=command_line())
-    told = triple.migration[GRAFT]
+    record = triple.migration[GRAFT]
     if as_json:
-        print_json({**told, "written": None if out is None or dry_run else str(out)})
+        print_json({**record, "written": None if out is None else str(out)})
         return
     learns = isinstance(triple.module, ValueFunctionAPI)
-    show_lines(*_lines(told, environment.words(), None if dry_run else out, has_values=learns))
+    show_lines(*_lines(record), *closing_lines(out, environment, learns=learns))
 
 
-def _lines(
-    told: dict[str, Any], env: list[str], out: Path | None, *, has_values: bool
-) -> list[str]:
-    network = ", ".join(f"{name}={value}" for name, value in told["network"].items())
-    lines = [
-        f"new features   {', '.join(told['features']) or 'none'}",
-        f"new actions    {', '.join(told['actions']) or 'none'}",
-        *(f"kept in front  {step}" for step in told["in_front"]),
-        f"network        {network or 'as it was'}",
-        f"proof          {told['proof']['words']}",
-    ]
-    if out is None:
-        return [*lines, "written        nothing; give --out DIR and no --dry-run"]
-    train = command("train", "--algo", "PPO", *env, "--from", out)
+def _lines(grafted: dict[str, Any]) -> list[str]:
+    network = ", ".join(f"{name}={value}" for name, value in grafted["network"].items())
     return [
-        *lines,
-        f"written        {out}",
-        *([f"train on       {train}"] if has_values else []),
-        f"act            {command('rollout', out, *env)}",
+        f"new features   {', '.join(grafted['features']) or 'none'}",
+        f"new actions    {', '.join(grafted['actions']) or 'none'}",
+        *(f"kept in front  {step}" for step in grafted["in_front"]),
+        f"network        {network or 'as it was'}",
+        f"proof          {grafted['proof']['words']}",
     ]

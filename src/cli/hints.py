@@ -48,10 +48,10 @@ def shell_hint(hint: str, missing: list[str] | None = None) -> str:
     if missing:
         short = dict.fromkeys(name.rpartition(".")[2].rpartition(":")[2] for name in missing)
         named = [f"--trust FILE.py:{name}" for name in short if name.isidentifier()]
-        given = f"give yours in its place: {' '.join(named[:_MOST] or ['--trust FILE.py:NAME'])}"
-        described = [each for each in _SENTENCES.split(hint) if "--write-model" in each]
+        advice = f"give yours in its place: {' '.join(named[:_MOST] or ['--trust FILE.py:NAME'])}"
+        described = [sentence for sentence in _SENTENCES.split(hint) if "--write-model" in sentence]
         return (
-            " ".join([f"{given}.", *described, "Then give --model FILE."]) if described else given
+            " ".join([f"{advice}.", *described, "Then give --model FILE."]) if described else advice
         )
     if not _PYTHON.search(hint):
         return hint
@@ -59,9 +59,9 @@ def shell_hint(hint: str, missing: list[str] | None = None) -> str:
     if "adapt(" in hint and command != "adapt" and "--env" in words[1:-1]:
         way = shlex.join(["rlconnect", "adapt", words[0], "--env", words[words.index("--env") + 1]])
         return f"see what lets it act there: {way}"
-    plain = [each for each in _SENTENCES.split(hint) if not _PYTHON.search(each)]
-    told = [f"--set {name}={value.lower()}" for name, value in _SETTING.findall(hint)]
-    options = told if given_words()[:1] == ("train",) else []
+    plain = [sentence for sentence in _SENTENCES.split(hint) if not _PYTHON.search(sentence)]
+    settings = [f"--set {name}={value.lower()}" for name, value in _SETTING.findall(hint)]
+    options = settings if given_words()[:1] == ("train",) else []
     options += [option for pattern, option in _OPTIONS if re.search(pattern, hint)]
     if options:
         give = "Give" if plain else "give"
@@ -77,5 +77,5 @@ def hint_of(error: Any) -> str:
 
 def see_help() -> str:
     """Where to read how the command that runs is written."""
-    words = [each for each in given_words()[:1] if each.isidentifier()]
+    words = [word for word in given_words()[:1] if word.isidentifier()]
     return f"see its options: {shlex.join(['rlconnect', *words, '--help'])}"

@@ -65,10 +65,10 @@ def _file_module(path: Path, option: str) -> ModuleType:
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
-    held = sys.modules.get(path.stem)
-    if held is not None and getattr(held, "__file__", None) == file:
-        return held
-    name = path.stem if held is None else f"file_{path.stem}"
+    loaded = sys.modules.get(path.stem)
+    if loaded is not None and getattr(loaded, "__file__", None) == file:
+        return loaded
+    name = path.stem if loaded is None else f"file_{path.stem}"
     spec = spec_from_file_location(name, file)
     assert spec is not None, "a .py file has a loader"
     assert spec.loader is not None, "likewise"
@@ -99,7 +99,7 @@ def from_user(name: str, option: str) -> Any:
     try:
         return operator.attrgetter(attribute)(module)
     except AttributeError:
-        names = [each for each in vars(module) if not each.startswith("_")]
+        names = [public for public in vars(module) if not public.startswith("_")]
         raise ConfigError(
             f"{option} {name!r}",
             expected=f"a name in {where}",

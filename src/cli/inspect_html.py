@@ -29,31 +29,31 @@ _MOST_FEATURES: Final = 24
 
 def inspect_html(checkpoint: Checkpoint, description: dict[str, Any]) -> str:
     """The whole page."""
-    told = visible_data(description)
-    level, reason = told["verdict"]["level"], told["verdict"]["reason"]
+    shown = visible_data(description)
+    level, reason = shown["verdict"]["level"], shown["verdict"]["reason"]
     body = [
-        f"<h1>{escape(title_of(told))}</h1>",
-        f"<p class=soft>{escape(told['path'])}</p>",
+        f"<h1>{escape(title_of(shown))}</h1>",
+        f"<p class=soft>{escape(shown['path'])}</p>",
         pill(f"{level}: {reason}", is_good=level == "complete"),
-        _facts(header_lines(told)),
+        _facts(header_lines(shown)),
     ]
-    for name, record in {**told["policies"], **told["modules"]}.items():
+    for name, record in {**shown["policies"], **shown["modules"]}.items():
         body += [f"<h2>{word_of(record)} {escape(name)}</h2>", _facts(policy_lines(record))]
         body += _pieces(checkpoint, name, record)
     for name, record in {**description["policies"], **description["modules"]}.items():
-        for found in record.get("filters", []):
-            body += _filter(name, found)
+        for statistics in record.get("filters", []):
+            body += _filter(name, statistics)
     for name, acting in checkpoint.acting.items():
         body += _weights(name, acting.weights)
-    if told["problems"] or told["skipped"]:
-        body += ["<h2>Missing or not read</h2>", _facts(problem_lines(told))]
-    if told["unsafe"]:
-        calls = [(call["name"], f"{call['what']}, in {call['where']}") for call in told["unsafe"]]
+    if shown["problems"] or shown["skipped"]:
+        body += ["<h2>Missing or not read</h2>", _facts(problem_lines(shown))]
+    if shown["unsafe"]:
+        calls = [(call["name"], f"{call['what']}, in {call['where']}") for call in shown["unsafe"]]
         body += ["<h2>Programs that an ordinary unpickler would run</h2>", _facts(calls)]
-    steps = [(step["purpose"], step["command"]) for step in told["next"]]
+    steps = [(step["purpose"], step["command"]) for step in shown["next"]]
     commands = [(why, Markup(f"<code>{escape(line)}</code>")) for why, line in steps]
     body += ["<h2>What to do next</h2>", facts(commands)]
-    return document(f"{title_of(told)}: {told['path']}", body)
+    return document(f"{title_of(shown)}: {shown['path']}", body)
 
 
 def _facts(lines: Iterable[tuple[Any, Any]]) -> str:
@@ -65,16 +65,16 @@ def _pieces(checkpoint: Checkpoint, name: str, record: Mapping[str, Any]) -> lis
     before, behind = _pipelines(checkpoint, name)
     if not before and not behind:
         return []
-    bound = [_adapter(checkpoint, name, each) for each in (*before, *behind)]
-    adapters = [each for each in bound if each is not None]
+    bound = [_adapter(checkpoint, name, piece) for piece in (*before, *behind)]
+    adapters = [adapter for adapter in bound if adapter is not None]
     sees, gives = (
-        record[each] or {"text": "lost"} for each in ("observation_space", "action_space")
+        record[space] or {"text": "lost"} for space in ("observation_space", "action_space")
     )
     boxes = [
         ("environment", sees["text"]),
-        *((piece_name(each.name), "") for each in before),
+        *((piece_name(piece.name), "") for piece in before),
         ("network", record["network"]),
-        *((piece_name(each.name), "") for each in behind),
+        *((piece_name(piece.name), "") for piece in behind),
         ("environment", gives["text"]),
     ]
     for each in adapters:
@@ -85,7 +85,7 @@ def _pieces(checkpoint: Checkpoint, name: str, record: Mapping[str, Any]) -> lis
             boxes[0] = ("environment", short_space(each.env_observation_space))
     cards = [f"<div class=card>{flow(boxes)}</div>"]
     return cards + [
-        f"<div class=card><h3>What adapts it</h3>{drawn(each)}</div>" for each in adapters
+        f"<div class=card><h3>What adapts it</h3>{drawn(adapter)}</div>" for adapter in adapters
     ]
 
 
@@ -94,7 +94,7 @@ def _pipelines(checkpoint: Checkpoint, name: str) -> tuple[list[ConnectorRecord]
     record = checkpoint.policies.get(name)
     if record is not None:
         pipelines = (record.agent_connectors, record.action_connectors)
-        return tuple([*each.flat()] if each else [] for each in pipelines)
+        return tuple([*pipeline.flat()] if pipeline else [] for pipeline in pipelines)
     places = ("env_to_module_connector", "module_to_env_connector")
     by_place = {part.path.rpartition("/")[2]: part.pieces for part in checkpoint.components}
     return tuple([*by_place.get(place, ())] for place in places)
@@ -129,12 +129,12 @@ def _space(saved: Any) -> Space[Any] | None:
     return space_from_data(saved) if isinstance(saved, Mapping) else space_in(saved)
 
 
-def _filter(policy: str, found: Mapping[str, Any]) -> list[str]:
+def _filter(policy: str, statistics: Mapping[str, Any]) -> list[str]:
     """What a filter has seen: a line for each feature, from one deviation below to one above."""
-    if not found["count"]:
+    if not statistics["count"]:
         return []
     means, spreads = (
-        np.concatenate([np.ravel(leaf) for leaf in found[part]]).astype(float)
+        np.concatenate([np.ravel(leaf) for leaf in statistics[part]]).astype(float)
         for part in ("mean", "std")
     )
     rows = [
@@ -146,10 +146,10 @@ def _filter(policy: str, found: Mapping[str, Any]) -> list[str]:
     if not shown:
         return []
     more = f"; the first {len(shown)} of {len(means)} features" if len(shown) < len(means) else ""
-    label = f"{found['kind']} of {policy}"
+    label = f"{statistics['kind']} of {policy}"
     return [
         f"<h2>{escape(label)}</h2>",
-        f"<p class=soft>Mean and standard deviation over {max(found['count']):,} observations"
+        f"<p class=soft>Mean and standard deviation over {max(statistics['count']):,} observations"
         f"{escape(more)}.</p>",
         f"<div class=card>{interval_rows(shown, 0.0, label, 'value of a feature')}</div>",
     ]

@@ -48,9 +48,9 @@ def inspect_page(
     width: int = 100,
 ) -> RenderableType:
     """Everything about a checkpoint on one page for a terminal `width` columns wide."""
-    told = visible_data(description)
+    shown = visible_data(description)
     acting = {**description["policies"], **description["modules"]}
-    parts: list[RenderableType] = [_header(told)]
+    parts: list[RenderableType] = [_header(shown)]
     for name, record in acting.items():
         parts += _section(f"{word_of(record)} {visible(name)}")
         parts.append(_facts(policy_lines(visible_data(record))))
@@ -59,26 +59,26 @@ def inspect_page(
             parts.append(_proposal(visible_data(record["proposal"])))
         if with_weights:
             parts.append(weights_table(checkpoint.acting[name].weights, width=width))
-    if told["unsafe"]:
+    if shown["unsafe"]:
         parts += _section("programs that an ordinary unpickler would run")
-        parts += _unsafe(told["unsafe"])
-    components = [part for part in told["components"] if part["pieces"] or part["filters"]]
+        parts += _unsafe(shown["unsafe"])
+    components = [part for part in shown["components"] if part["pieces"] or part["filters"]]
     if components:
         parts += _section("pipelines")
         parts.append(_facts(_component_lines(components)))
-    if told["foreign"]:
+    if shown["foreign"]:
         parts += _section("code of its author")
-        parts += _foreign(told["foreign"])
-    if told["problems"] or told["skipped"]:
+        parts += _foreign(shown["foreign"])
+    if shown["problems"] or shown["skipped"]:
         parts += _section("missing or not read")
-        parts.append(_facts(problem_lines(told)))
+        parts.append(_facts(problem_lines(shown)))
     return Group(*parts)
 
 
 def next_lines(steps: list[dict[str, str]]) -> Iterator[RenderableType]:
     """What to do next; to be printed without wrapping, so that commands can be copied."""
     yield from _section("next")
-    for step in (each for each in steps if each["command"].isprintable()):
+    for step in (printable for printable in steps if printable["command"].isprintable()):
         yield Text(f"  {step['purpose']}", style="label")
         yield Text(f"    {visible(step['command'], 8000)}", style="command")
 
@@ -134,13 +134,13 @@ def _header(d: dict[str, Any]) -> Panel:
 
 
 def _trained(d: dict[str, Any]) -> str:
-    found = []
+    progress = []
     if d["training_iteration"] is not None:
         count = d["training_iteration"]
-        found.append(f"{_number(count)} iteration{'' if count == 1 else 's'}")
+        progress.append(f"{_number(count)} iteration{'' if count == 1 else 's'}")
     if d["steps"] is not None:
-        found.append(f"{_number(d['steps'])} steps")
-    return ", ".join(found)
+        progress.append(f"{_number(d['steps'])} steps")
+    return ", ".join(progress)
 
 
 def _number(count: int | str) -> str:
@@ -186,7 +186,7 @@ def policy_lines(record: dict[str, Any]) -> list[tuple[str | Text, Any]]:
             lines.append(("to policy", _chain("obs", connectors["agent"], "network")))
         if connectors["action"]:
             lines.append(("to env", _chain("network", connectors["action"], "action")))
-    lines += [("filter", _filter(found)) for found in record.get("filters", [])]
+    lines += [("filter", _filter(statistics)) for statistics in record.get("filters", [])]
     level = record["verdict"]["level"]
     if level != "complete":
         text = f"{level}: {record['verdict']['reason']}"
@@ -239,14 +239,16 @@ def piece_name(name: str) -> str:
     return name
 
 
-def _filter(found: dict[str, Any]) -> str:
-    if not found["count"]:
-        return str(found["kind"])
-    means = [number for leaf in found["mean"] for number in np.ravel(leaf).tolist()]
+def _filter(moments: dict[str, Any]) -> str:
+    if not moments["count"]:
+        return str(moments["kind"])
+    means = [number for leaf in moments["mean"] for number in np.ravel(leaf).tolist()]
     shown = ", ".join(f"{number:.4g}" for number in means[:4])
     more = ", …" if len(means) > 4 else ""
-    clip = f", clipped at {found['clip']:g}" if found["clip"] else ""
-    return f"{found['kind']} over {max(found['count']):,} observations, mean ({shown}{more}){clip}"
+    clip = f", clipped at {moments['clip']:g}" if moments["clip"] else ""
+    return (
+        f"{moments['kind']} over {max(moments['count']):,} observations, mean ({shown}{more}){clip}"
+    )
 
 
 def _component_lines(components: list[dict[str, Any]]) -> list[tuple[str | Text, Any]]:
@@ -258,7 +260,7 @@ def _component_lines(components: list[dict[str, Any]]) -> list[tuple[str | Text,
             lines.append(
                 (name.removesuffix("_connector"), _chain(ends[0], part["pieces"], ends[1]))
             )
-        lines += [("filter", _filter(found)) for found in part["filters"]]
+        lines += [("filter", _filter(statistics)) for statistics in part["filters"]]
     return lines
 
 
@@ -301,9 +303,9 @@ def problem_lines(description: dict[str, Any]) -> list[tuple[str | Text, Any]]:
         word = problem["kind"]
         lines.append((Text(word, "warn" if word == "note" else "bad"), text))
     lines += [("skipped", line) for line in description["skipped"][:_MAX_SHOWN]]
-    for found in ("problems", "skipped"):
-        if len(description[found]) > _MAX_SHOWN:
-            lines.append(("", f"and {len(description[found]) - _MAX_SHOWN} more: see --json"))
+    for part in ("problems", "skipped"):
+        if len(description[part]) > _MAX_SHOWN:
+            lines.append(("", f"and {len(description[part]) - _MAX_SHOWN} more: see --json"))
     return lines
 
 

@@ -76,21 +76,21 @@ def migrate(
     load = MigrationPlan.load if is_plan else partial(plan_migration, policy_id=policy)
     plan = load(path, **words)
     verdict = None
-    made = None if environment.env is None else environment.make(path)
+    env = None if environment.env is None else environment.make(path)
     if apply or out is not None or until is not None or report is not None:
         from .theme import console
 
         with console().status("proving each step"):
             plan.prove_on(
-                env=made,
+                env=env,
                 episodes=episodes,
                 observations=data,
                 samples=samples,
                 seed=seed,
             )
             plan.apply(until)
-            if made is not None or report is not None:
-                played = {} if made is None else {"env": made, "episodes": episodes}
+            if env is not None or report is not None:
+                played = {} if env is None else {"env": env, "episodes": episodes}
                 verdict = plan.verify(**played)
     out = None if dry_run else out
     needs = None
@@ -118,7 +118,7 @@ def migrate(
         show_lines(*ways_lines(path, plan, written, to.value))
         if needs is not None:
             show_lines(needs_line(needs))
-        if verdict is not None and made is not None:
+        if verdict is not None and env is not None:
             show("", verify_page(verdict))
         if report is not None:
             show_lines(f"report   {report}")

@@ -1,7 +1,8 @@
-"""The page of `rlconnect migrate`: each piece, what becomes of it, and the proof."""
+"""The pages of `rlconnect migrate` and `migration`: each piece, its proof, and how it stands."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Group, RenderableType
@@ -13,6 +14,7 @@ from ..core.text.visible import visible
 if TYPE_CHECKING:
     from ..bridge.migrate.plan import MigrationPlan
     from ..bridge.migrate.ray_parts import RayNeeds
+    from ..bridge.migrate.standing import Standing
     from ..bridge.twins.step import MigrationStep
 
 _WORDS: Final = {
@@ -76,3 +78,49 @@ def _step(step: MigrationStep) -> list[RenderableType]:
         lines.append(Text(f"    {visible(step.proof['words'])}", "good"))
     lines += [Text(f"    | {visible(line)}", "warn") for line in step.twin.snippet.splitlines()]
     return lines
+
+
+def history_lines(plan: MigrationPlan) -> list[Text]:
+    """Where the policy came from, then each state it was saved in, oldest first."""
+    came = plan.origin.get("path") or "a live policy"
+    lines = [Text.assemble(("from  ", "label"), visible(came, 4000))]
+    checksum = plan.origin.get("checksum")
+    if checksum:
+        lines.append(Text(f"      SHA-256 of its files {visible(checksum)}", "label"))
+    for entry in plan.history:
+        applied = entry.get("applied") or []
+        count = f"{len(applied)} of {len(plan.steps)} applied"
+        lines.append(
+            Text.assemble((visible(entry.get("date", "")), "title"), f"  {count}  "),
+        )
+        details = [visible(entry.get("command") or "a call from Python", 4000)]
+        versions = entry.get("versions")
+        if isinstance(versions, dict):
+            details.append(", ".join(f"{name} {number}" for name, number in versions.items()))
+        lines += [Text(f"      {visible(line, 4000)}", "label") for line in details]
+    return lines
+
+
+def standing_lines(standing: Standing) -> list[Text]:
+    """What is left, whether the proof holds, and whether the origin has changed since."""
+    lines = []
+    for names, words in ((standing.left, "left to apply"), (standing.code, "needs your code")):
+        if names:
+            lines.append(Text(f"{words}: {visible(', '.join(names), 4000)}", "warn"))
+    if standing.has_origin_changed:
+        where = visible(standing.origin, 4000)
+        lines.append(Text(f"its origin has other files now: {where}", "warn"))
+    if standing.is_good:
+        lines.append(Text("● nothing is left, and the proof holds", "good"))
+    elif standing.verdict.is_equal:
+        lines.append(Text("○ the proof holds, but steps are left", "bad"))
+    else:
+        lines.append(Text("○ the proof no longer holds", "bad"))
+    return lines
+
+
+def undone_lines(undone: Sequence[str], written: str, dry_run: bool) -> list[Text]:
+    """What was taken back, and where it was written."""
+    lines = [Text.assemble(("undone   ", "label"), (visible(name), "name")) for name in undone]
+    where = "would write  " if dry_run else "written  "
+    return [*lines, Text.assemble((where, "label"), (visible(written, 4000), "good"))]

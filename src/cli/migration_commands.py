@@ -42,7 +42,7 @@ def history(path: Annotated[str, _FOLDER], *, loading: Loading, as_json: Json = 
     if as_json:
         print_json({"origin": plan.origin, "history": plan.history})
         return
-    from .migration_page import history_lines
+    from .migrate_page import history_lines
 
     show_lines(*history_lines(plan))
 
@@ -61,16 +61,16 @@ def check(
     """
     from ..bridge.migrate.standing import check_migration
 
-    found = check_migration(path, samples=samples, **loading.words())
+    standing = check_migration(path, samples=samples, **loading.words())
     if as_json:
-        print_json(found.to_dict())
+        print_json(standing.to_dict())
     else:
-        from .migration_page import standing_lines
+        from .migrate_page import standing_lines
         from .verify_page import verify_page
 
-        show(verify_page(found.verdict), "")
-        show_lines(*standing_lines(found))
-    if not found.is_good:
+        show(verify_page(standing.verdict), "")
+        show_lines(*standing_lines(standing))
+    if not standing.is_good:
         raise typer.Exit(FINDING)
 
 
@@ -114,7 +114,7 @@ def undo(
             plan.policy.export_checkpoint(source)
         _told({"written": str(source), "undone": []}, dry_run, as_json)
         return
-    applied = [each.name for each in plan.steps if each.is_applied]
+    applied = [piece.name for piece in plan.steps if piece.is_applied]
     if not applied:
         raise ConfigError(
             f"{path} has no step to take back",
@@ -136,7 +136,7 @@ def _told(done: dict[str, Any], dry_run: bool, as_json: bool) -> None:
     if as_json:
         print_json({**done, "written": None} if dry_run else done)
         return
-    from .migration_page import undone_lines
+    from .migrate_page import undone_lines
 
     show_lines(*undone_lines(done["undone"], done["written"], dry_run))
 

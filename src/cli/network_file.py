@@ -49,7 +49,7 @@ def show_network(
     from ..core.vault.recorded_outputs import read_records
 
     checkpoint = of_newest(path, open_checkpoint)
-    acting = {name: each for name, each in checkpoint.acting.items() if each.weights}
+    acting = {name: record for name, record in checkpoint.acting.items() if record.weights}
     if policy is not None and policy not in acting:
         raise UnknownNameError(
             f"no policy {policy!r} with weights in {checkpoint.path}",
@@ -68,28 +68,30 @@ def show_network(
     # One description is for all; several policies of the same shapes have the same one.
     record = acting[meant[0]]
     records = [read_records(data)] if data is not None else records_near(checkpoint)
-    found = proposed_network(record, records, is_given=data is not None)
-    text = layers_in_order_of_the_file(record) if found is None else found.toml()
-    told = []
+    proposal = proposed_network(record, records, is_given=data is not None)
+    text = layers_in_order_of_the_file(record) if proposal is None else proposal.toml()
+    remarks = []
     if file is not None:
         _write(file, text)
-        told.append(f"wrote {file}: the network of {meant[0]!r}")
-    if found is None:
-        told.append("no order of layers fits its weights: the file lists them, put them in order")
-    elif found.decision is not None:
-        told.append(f"{found.decision} ({found.records})")
-    elif found.guessed:
-        told.append(f"activations are guesses: look at {', '.join(found.guessed[:6])}")
+        remarks.append(f"wrote {file}: the network of {meant[0]!r}")
+    if proposal is None:
+        remarks.append(
+            "no order of layers fits the weights: put those that the file lists in order"
+        )
+    elif proposal.decision is not None:
+        remarks.append(f"{proposal.decision} ({proposal.records})")
+    elif proposal.guessed:
+        remarks.append(f"activations are guesses: look at {', '.join(proposal.guessed[:6])}")
     others = [name for name in meant[1:] if _shapes(acting[name]) != _shapes(record)]
     if others:
-        told.append(f"other networks: --policy {others[0]} (and so on) writes theirs")
-    is_sure = found is not None and (found.decision is None or found.is_proven)
+        remarks.append(f"other networks: --policy {others[0]} (and so on) writes theirs")
+    is_sure = proposal is not None and (proposal.decision is None or proposal.is_proven)
     if as_json:
-        network = None if found is None else found.network.as_data()
+        network = None if proposal is None else proposal.network.as_data()
         written = None if file is None else str(file)
-        print_json({"written": written, "network": network, "told": told})
+        print_json({"written": written, "network": network, "told": remarks})
     else:
-        lines = ([] if file is not None else text.splitlines()) + told
+        lines = ([] if file is not None else text.splitlines()) + remarks
         show_lines(*(Text(visible(line, 8000)) for line in lines))
     return DONE if is_sure else FINDING
 

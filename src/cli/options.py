@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Final, get_type_hints
 
 import typer
@@ -168,9 +170,11 @@ class Loading:
         Raises:
             ConfigError: One of them cannot be used.
         """
-        for each in self.imports or ():
-            user_module(each, "--import")
-        words = trusted(self.trust, self.model)
+        for module in self.imports or ():
+            user_module(module, "--import")
+        words: dict[str, Any] = {} if self.model is None else {"model": self.model}
+        if self.trust:
+            words["trust"] = [from_user(name, "--trust") for name in self.trust]
         if self.config is not None:
             words["config"] = _settings(self.config)
         if self.algorithm is not None:
@@ -183,35 +187,26 @@ class Loading:
         Raises:
             ConfigError: One is not AGENT=ID.
         """
-        found: dict[Any, str] = {}
-        for each in self.mapping or ():
-            agent, sign, name = each.partition("=")
+        policies: dict[Any, str] = {}
+        for pair in self.mapping or ():
+            agent, sign, name = pair.partition("=")
             if not sign or not name:
                 raise ConfigError(
-                    f"--map {each!r}",
+                    f"--map {pair!r}",
                     expected="AGENT=ID",
                     hint="name an agent of the environment and a policy of the checkpoint.",
                 )
-            found[agent] = name
+            policies[agent] = name
             if agent.removeprefix("-").isdecimal():
-                found[int(agent)] = name
-        return found or None
+                policies[int(agent)] = name
+        return policies or None
 
 
-def trusted(given: list[str] | None, model: str | None = None) -> dict[str, Any]:
-    """What the user trusts and describes, as options of a loader; importing is the user's act.
-
-    Args:
-        given: Each as `module:NAME`, on the path or in the current folder.
-        model: The file that describes the network.
-
-    Raises:
-        ConfigError: There is no such thing.
-    """
-    options: dict[str, Any] = {} if model is None else {"model": model}
-    if given:
-        options["trust"] = [from_user(each, "--trust") for each in given]
-    return options
+@contextmanager
+def place_for(out: Path, *, dry_run: bool) -> Iterator[Path]:
+    """Where to write what goes to `out`; in a dry run a place that is thrown away."""
+    with TemporaryDirectory() as folder:
+        yield Path(folder, out.name or "out") if dry_run else out
 
 
 def _settings(file: Path) -> dict[str, Any]:
@@ -219,8 +214,8 @@ def _settings(file: Path) -> dict[str, Any]:
     from ..core.spaces.own_layout import space_from_data
 
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        problem = "" if isinstance(found, dict) else type(found).__name__
+        settings = json.loads(file.read_text(encoding="utf-8"))
+        problem = "" if isinstance(settings, dict) else type(settings).__name__
     except (OSError, ValueError) as error:
         problem = str(error)
     if problem:
@@ -231,39 +226,39 @@ def _settings(file: Path) -> dict[str, Any]:
             hint='write {"model": {"fcnet_hiddens": [64, 64]}} or such into it.',
         )
     for name in ("observation_space", "action_space"):
-        if isinstance(found.get(name), dict):
-            found[name] = space_from_data(found[name])
-    return dict(found)
+        if isinstance(settings.get(name), dict):
+            settings[name] = space_from_data(settings[name])
+    return dict(settings)
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """A command whose parameters that are dataclasses of options are those options themselves."""
     parameters: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}
-    for each in inspect.signature(command, eval_str=True).parameters.values():
-        if not is_dataclass(each.annotation):
-            parameters.append(each.replace(kind=each.KEYWORD_ONLY))
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        if not is_dataclass(parameter.annotation):
+            parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
             continue
-        groups[each.name] = each.annotation
-        hints = get_type_hints(each.annotation, include_extras=True)
+        groups[parameter.name] = parameter.annotation
+        hints = get_type_hints(parameter.annotation, include_extras=True)
         parameters += (
-            each.replace(
+            parameter.replace(
                 name=one.name,
-                kind=each.KEYWORD_ONLY,
+                kind=parameter.KEYWORD_ONLY,
                 default=one.default,
                 annotation=hints[one.name],
             )
-            for one in fields(each.annotation)
+            for one in fields(parameter.annotation)
         )
 
-    def run(**given: Any) -> None:
-        made = {
-            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+    def run(**values: Any) -> None:
+        options = {
+            name: group(**{field.name: values.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
         }
-        command(**given, **made)
+        command(**values, **options)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run

@@ -41,8 +41,8 @@ def push(
         from ..bridge.rollout import rollout
 
         with progress_line("playing", shown=not as_json) as advance:
-            made = environment.make(path)
-            played = rollout(path, made, episodes=episodes, seed=seed, progress=advance)
+            env = environment.make(path)
+            played = rollout(path, env, episodes=episodes, seed=seed, progress=advance)
         measured = {"env": environment.env, "episodes": episodes, **played.to_dict()}
     done = pushed(
         path,

@@ -34,11 +34,11 @@ def rollout(
     from .progress import progress_line
 
     actor = Actor.from_policy(Source(path, chosen, loading, environment).natives())
-    made = environment.make(path, filmed=video is not None)
+    env = environment.make(path, filmed=video is not None)
     with progress_line("playing", shown=not as_json) as advance:
         played = play(
             actor,
-            made,
+            env,
             episodes=episodes,
             seed=seed,
             explore=explore,

@@ -59,8 +59,8 @@ def runs(
 
     show(_table(opened))
     for trial in opened.trials:
-        for each in trial.damaged:
-            damage = f"! {each['file']}, line {each['line']}: {each['why']}"
+        for damaged in trial.damaged:
+            damage = f"! {damaged['file']}, line {damaged['line']}: {damaged['why']}"
             show_lines(Text(visible(damage), "warn"))
     if report is not None:
         show_lines(f"report  {report}")
@@ -113,7 +113,7 @@ def _drawn(values: tuple[float, ...]) -> str:
     means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
     low, high = min(means), max(means)
     span = (high - low) or 1.0
-    return "".join(_BLOCKS[round((len(_BLOCKS) - 1) * (each - low) / span)] for each in means)
+    return "".join(_BLOCKS[round((len(_BLOCKS) - 1) * (mean - low) / span)] for mean in means)
 
 
 def _number(value: float | None) -> str:
@@ -149,8 +149,8 @@ def _of_trial(runs: Runs, trial: Trial) -> dict[str, Any]:
         "last_result": _finite(trial.last_result),
         "curve": {"iterations": curve.iterations, "values": curve.values},
         "checkpoints": [
-            {"path": str(each.path), "iteration": each.iteration, "value": each.value}
-            for each in trial.checkpoints(runs.metric)
+            {"path": str(saved.path), "iteration": saved.iteration, "value": saved.value}
+            for saved in trial.checkpoints(runs.metric)
         ],
         "damaged": trial.damaged,
     }
@@ -159,7 +159,7 @@ def _of_trial(runs: Runs, trial: Trial) -> dict[str, Any]:
 def _finite(value: Any) -> Any:
     """Plain data without numbers that JSON does not have."""
     if isinstance(value, dict):
-        return {name: _finite(each) for name, each in value.items()}
+        return {name: _finite(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_finite(each) for each in value]
+        return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

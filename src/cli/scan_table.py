@@ -87,13 +87,13 @@ def checkpoints_in(folder: Path, progress: Progress | None = None) -> list[Path]
             expected="a folder to look through",
             hint=f"look through its folder: {command('scan', folder.parent)}",
         ) from None
-    found = []
+    paths = []
     looking = progress.add_task("looking for checkpoints", total=None) if progress else None
     for path in checkpoints_below(folder, DEFAULT_LIMITS):
-        found.append(path)
+        paths.append(path)
         if progress is not None and looking is not None:
-            progress.update(looking, completed=len(found))
-    return found
+            progress.update(looking, completed=len(paths))
+    return paths
 
 
 def scan_rows(folder: Path, *, show_progress: bool = True) -> list[ScanRow]:
@@ -107,8 +107,8 @@ def scan_rows(folder: Path, *, show_progress: bool = True) -> list[ScanRow]:
         if watched
         else contextlib.nullcontext() as progress
     ):
-        found = checkpoints_in(folder, progress)
-        return [*map(_row, progress.track(found, description="reading") if progress else found)]
+        paths = checkpoints_in(folder, progress)
+        return [*map(_row, progress.track(paths, description="reading") if progress else paths)]
 
 
 def _row(path: Path) -> ScanRow:
@@ -137,11 +137,11 @@ def _row(path: Path) -> ScanRow:
 def _date(path: Path, checkpoint: Checkpoint) -> str:
     """When the newest of its files was written, to the minute."""
     root = path if path.is_dir() else path.parent
-    found = [path.lstat().st_mtime] if path.is_file() else []
+    times = [path.lstat().st_mtime] if path.is_file() else []
     for file in checkpoint.files:
         with contextlib.suppress(OSError, ValueError):
-            found.append((root / file.name).lstat().st_mtime)
-    return datetime.fromtimestamp(max(found)).strftime("%Y-%m-%d %H:%M") if found else ""
+            times.append((root / file.name).lstat().st_mtime)
+    return datetime.fromtimestamp(max(times)).strftime("%Y-%m-%d %H:%M") if times else ""
 
 
 def _what(checkpoint: Checkpoint) -> str:
@@ -192,7 +192,7 @@ def scan_table(folder: Path, rows: list[ScanRow], *, width: int = 100) -> Render
 
 def _cells(row: ScanRow, width: int) -> list[Text]:
     """What is said of a row beside its path, as much as `width` has room for."""
-    told = {
+    cells = {
         "what": Text(visible(row.what, 24)),
         "environment": Text(visible(row.environment.rpartition(".")[2], 24) or "–"),
         "iterations": Text(_count(row.iterations)),
@@ -203,7 +203,7 @@ def _cells(row: ScanRow, width: int) -> list[Text]:
         "numbers": Text(f"{row.parameters:,}"),
         "verdict": _mark(row.level),
     }
-    return [told[title] for title, least in _COLUMNS if width >= least]
+    return [cells[title] for title, least in _COLUMNS if width >= least]
 
 
 def _count(number: int | None) -> str:

@@ -89,11 +89,11 @@ def serve(
     from ..serve.settings import ServeSettings
 
     policies = {"": path} if path is not None else {}
-    for each in name or ():
-        own, equals, place = each.partition("=")
-        if not (own and equals and place):
-            raise ConfigError("--name", expected="NAME=PATH", found=each)
-        policies[own] = place
+    for named in name or ():
+        policy, equals, place = named.partition("=")
+        if not (policy and equals and place):
+            raise ConfigError("--name", expected="NAME=PATH", found=named)
+        policies[policy] = place
     flags: dict[str, Any] = {
         "host": host, "port": port, "max_sessions": max_sessions, "session_ttl": session_ttl,
         "max_body": max_body, "token": token, "admin_token": admin_token, "tls_cert": tls_cert,
@@ -102,11 +102,11 @@ def serve(
         "policy_server_port": policy_server_port, "move_sessions": move_sessions or None,
         "workers": workers,
     }  # fmt: skip
-    told = ServeSettings.read(flags, file=settings)
+    serving = ServeSettings.read(flags, file=settings)
 
     def started(server: Any) -> None:
         at, on = server.address
-        url = f"{'https' if told.tls_cert else 'http'}://{f'[{at}]' if ':' in at else at}:{on}"
+        url = f"{'https' if serving.tls_cert else 'http'}://{f'[{at}]' if ':' in at else at}:{on}"
         served = ", ".join(server.app.models)
         typer.echo(f"serving {served} at {url}; a page to look at is there, too", err=True)
 
@@ -114,7 +114,7 @@ def serve(
     try:
         from ..serve.process import run
 
-        code = run(told, started, policy_ids=chosen.ids, options=loading.words())
+        code = run(serving, started, policy_ids=chosen.ids, options=loading.words())
     finally:
         gc.enable()
     if code:
@@ -163,20 +163,24 @@ def serve_admin(
 
     with Client(url, policy=policy, token=token) as client:
         if do is None:
-            told = client.policies()
+            policies = client.policies()
         else:
             fields = {"path": path, "version": version, "share": share, "move": move}
-            told = [client.admin(do, **fields)]
+            policies = [client.admin(do, **fields)]
     if as_json:
-        print_json({"policies": told})
+        print_json({"policies": policies})
         return
-    for each in told:
-        typer.echo(f"{each['name']}: version {each['version']} of {len(each['versions'])} acts")
-        if "moved" in each:
-            typer.echo(f"  {each['moved']:,} sessions moved to it, {each['stayed']:,} stayed")
+    for acting in policies:
+        typer.echo(
+            f"{acting['name']}: version {acting['version']} of {len(acting['versions'])} acts"
+        )
+        if "moved" in acting:
+            typer.echo(f"  {acting['moved']:,} sessions moved to it, {acting['stayed']:,} stayed")
         for kind, tail in (
             ("canary", "gets {share:.1%} of new sessions"),
             ("shadow", "is compared: {differ:,} of {rows:,} rows differ"),
         ):
-            if kind in each:
-                typer.echo(f"  {kind}: version {each[kind]['version']} {tail.format(**each[kind])}")
+            if kind in acting:
+                typer.echo(
+                    f"  {kind}: version {acting[kind]['version']} {tail.format(**acting[kind])}"
+                )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -43,8 +44,8 @@ class Source:
         try:
             return natives_in(self.path, ids, policy_mapping_fn=agents, **self.words)
         except ConfigError as error:
-            told = self.loading.trained_in
-            learnt = self.env if told is None else Environment(told)
+            trained_in = self.loading.trained_in
+            learnt = self.env if trained_in is None else Environment(trained_in)
             if error.facts.get("lost") != "spaces" or learnt is None or learnt.env is None:
                 raise
         spaces = self._spaces(learnt.make(self.path))
@@ -60,7 +61,8 @@ class Source:
             return {"observation_space": seen, "action_space": taken}
         mapping = self.loading.agents() or {}
         sees, takes = agents
-        return {
-            "observation_space": {mapping.get(each, each): space for each, space in sees.items()},
-            "action_space": {mapping.get(each, each): space for each, space in takes.items()},
-        }
+
+        def by_policy(spaces: Mapping[Any, Any]) -> dict[Any, Any]:
+            return {mapping.get(agent, agent): space for agent, space in spaces.items()}
+
+        return {"observation_space": by_policy(sees), "action_space": by_policy(takes)}

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from ..core.errors import ConfigError, PieceError
-from ..core.text.shell import command
-from .environments import Environment, adapting_first
+from ..core.errors import ConfigError
+from .environments import Environment, adapting_first, closing_lines
 from .options import PATH, DryRun, Json, Loading, One, Seed
 from .printing import print_json, show_lines
 from .training_recipe import Recipe
-
-if TYPE_CHECKING:
-    from ..bridge.teach.taught import Taught
 
 
 def teach(
@@ -29,7 +25,7 @@ def teach(
             help="What was grafted, migrated or taught before; a new network if left out.",
         ),
     ] = None,
-    told: Annotated[
+    settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set", metavar="NAME=VALUE", help="The new network: model_config.use_lstm=true."
@@ -61,23 +57,22 @@ def teach(
     serves and trains on.
     """
     from ..bridge.actor.actor import Actor
-    from ..bridge.teach.teach import teach as taught_by
+    from ..bridge.teach.teach import teach as teach_student
     from .theme import console, errors_console
 
-    if environment.env is None:
-        raise PieceError("which environment?", hint="give --env ID, or --env FILE.py:NAME.")
-    if student is not None and told:
+    environment.named()
+    if student is not None and settings:
         raise ConfigError("--set is of a new network", hint="leave out --student or --set.")
     learner: Any = student
     if learner is None:
         recipe = Recipe({"algorithm": "PPO"})
-        recipe.tell(told or [])
+        recipe.tell(settings or [])
         learner = recipe.config(Path())
     out = None if dry_run else out
     teacher = Actor.from_checkpoint(path, policy_ids=policy, **loading.words())
     screen = errors_console() if as_json else console()
     with adapting_first(path, environment.words()):
-        found = taught_by(
+        taught = teach_student(
             learner,
             teacher,
             lambda: environment.make(path),
@@ -90,22 +85,9 @@ def teach(
             ),
         )
     if as_json:
-        print_json({**found.to_dict(), "written": None if out is None else str(out)})
+        print_json({**taught.to_dict(), "written": None if out is None else str(out)})
     else:
-        show_lines(*_lines(found, environment, path, out))
-    if not found.is_reached:
+        closing = closing_lines(out, environment, "--teacher", path)
+        show_lines(*str(taught).splitlines(), *closing)
+    if not taught.is_reached:
         raise typer.Exit(1)
-
-
-def _lines(found: Taught, environment: Environment, teacher: str, out: Path | None) -> list[str]:
-    lines = str(found).splitlines()
-    if out is None:
-        return [*lines, "written        nothing; give --out DIR and no --dry-run"]
-    env = environment.words()
-    train = command("train", "--algo", "PPO", *env, "--from", out, "--teacher", teacher)
-    return [
-        *lines,
-        f"written        {out}",
-        f"train on       {train}",
-        f"act            {command('rollout', out, *env)}",
-    ]

@@ -70,7 +70,7 @@ def examples_of(command: str) -> str:
     """
     words = command.split()
     every = ((shlex.split(row[0])[1:], row) for row in (*TOUR, *PROOF, *MORE))
-    rows = [row for said, row in every if said[: len(words)] == words]
+    rows = [row for typed, row in every if typed[: len(words)] == words]
     lines = [f"  {purpose}\n    {line}" for line, purpose in rows]
     # click leaves a paragraph as it is if it begins with \b
     return "\n".join(["\b", "Examples:", *lines]) if rows else ""

@@ -69,20 +69,20 @@ def verify(
         from ..bridge.proof.certified import verify_certificate
 
         verdicts = {
-            name: verify_certificate(each, absolute=tolerance, relative=tolerance)
-            for name, each in source.natives().policies.items()
+            name: verify_certificate(side, absolute=tolerance, relative=tolerance)
+            for name, side in source.natives().policies.items()
         }
     paths = [path] if other is None else [path, other]
     evidence = evidence_of(paths, None if other is None else seed, no_host)
-    verdicts = {name: each.with_evidence(evidence) for name, each in verdicts.items()}
+    verdicts = {name: verdict.with_evidence(evidence) for name, verdict in verdicts.items()}
     reports = _save_reports(verdicts, report)
     if as_json:
-        print_json([each.to_dict() for each in verdicts.values()])
+        print_json([verdict.to_dict() for verdict in verdicts.values()])
     else:
         from .verify_page import evidence_lines, verify_page
 
-        for each in verdicts.values():
-            show(verify_page(each))
+        for verdict in verdicts.values():
+            show(verify_page(verdict))
         show_lines(*evidence_lines(evidence), *(f"report  {file}" for file in reports))
     if not all(each.is_equal for each in verdicts.values()):
         raise typer.Exit(FINDING)
@@ -100,10 +100,10 @@ def _compared(
     pairs = paired(ours.natives().policies, theirs.natives().policies)
     sides = [
         {
-            name: staged(pair[side], _name(each.path, name, len(pairs)))
+            name: staged(pair[side], _name(source.path, name, len(pairs)))
             for name, pair in pairs.items()
         }
-        for side, each in enumerate((ours, theirs))
+        for side, source in enumerate((ours, theirs))
     ]
     named = ours.env is not None and ours.env.env is not None
     env = ours.env.make(ours.path) if named and ours.env is not None else None
@@ -136,5 +136,5 @@ def evidence_of(paths: list[str], seed: int | None, no_host: bool) -> Evidence:
     """What a report tells of this run: these checkpoints, this command, this machine."""
     from ..bridge.proof.evidence import Evidence, Side
 
-    sides = [Side.at(each) for each in paths]
+    sides = [Side.at(path) for path in paths]
     return Evidence.of_now(*sides, seed=seed, command=command_line(), tell_host=not no_host)

@@ -38,7 +38,7 @@ def verify_page(verdict: Verdict) -> RenderableType:
         table.add_row(
             Text(visible(stage.name), style),
             f"{stage.count}",
-            *(f"{each:.2g}" for each in numbers),
+            *(f"{number:.2g}" for number in numbers),
             f"{stage.agreement:.1%}",
         )
         if stage.note:
@@ -55,9 +55,9 @@ def verify_page(verdict: Verdict) -> RenderableType:
     ]
     if verdict.returns is not None:
         mean, half = verdict.returns.difference
-        earned = [float(np.mean(each)) for each in (verdict.returns.ours, verdict.returns.theirs)]
+        ours, theirs = (np.mean(side) for side in (verdict.returns.ours, verdict.returns.theirs))
         interval = f" ± {half:.2g}" if np.isfinite(half) else ""
-        text = f"returns {earned[0]:.4g} and {earned[1]:.4g}, difference {mean:.3g}{interval}"
+        text = f"returns {ours:.4g} and {theirs:.4g}, difference {mean:.3g}{interval}"
         lines.append(Text(text))
     lines += [Text(), Text(verdict.meaning(), "label")]
     return Group(*lines)
@@ -66,8 +66,8 @@ def verify_page(verdict: Verdict) -> RenderableType:
 def evidence_lines(evidence: Evidence) -> list[Text]:
     """When, where and with what it was found: each on one line, however long."""
     return [
-        Text.assemble((f"{visible(name, 4000)}  ", "label"), visible(told, 4000))
-        for name, told in evidence.lines()
+        Text.assemble((f"{visible(name, 4000)}  ", "label"), visible(text, 4000))
+        for name, text in evidence.lines()
     ]
 
 

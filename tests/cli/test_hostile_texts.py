@@ -22,8 +22,7 @@ from rlconnect.cli.audit_page import audit_page
 from rlconnect.cli.convert_command import convert_page
 from rlconnect.cli.export_command import written_lines
 from rlconnect.cli.inspect_page import inspect_page, next_lines
-from rlconnect.cli.migrate_page import migrate_page, ways_lines
-from rlconnect.cli.migration_page import history_lines, undone_lines
+from rlconnect.cli.migrate_page import history_lines, migrate_page, undone_lines, ways_lines
 from rlconnect.cli.rollout_page import rollout_page
 from rlconnect.cli.scan_table import ScanRow, lines_below, scan_table
 from rlconnect.cli.theme import THEME
