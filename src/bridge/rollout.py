@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from .actor.actor import Actor
-from .actor.episodes import Played, Progress, play
+from .actor.episodes import Played, Progress
 from .loading.natives import Source
 
 
@@ -43,13 +43,5 @@ def rollout(
         PieceError: The environment cannot be filmed.
     """
     actor = policy if isinstance(policy, Actor) else Actor.from_policy(policy, **options)
-    return play(
-        actor,
-        env,
-        episodes=episodes,
-        seed=seed,
-        explore=explore,
-        progress=progress,
-        record=record,
-        video=video,
-    )
+    words: dict[str, Any] = {"progress": progress, "record": record, "video": video}
+    return actor.rollout(env, episodes, seed=seed, explore=explore, **words)

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from ..core.errors import CheckpointWriteError
+from ..core.vault.own.write_errors import refusals
 from .options import DryRun, Json
 from .printing import print_json
 
@@ -26,13 +27,9 @@ def sample(
     target = out / NAME
     if target.exists():
         raise CheckpointWriteError(f"{target} is there already", hint="give another DIR.")
-    try:
-        if not dry_run:
+    if not dry_run:
+        with refusals(target):
             shutil.copytree(SAMPLES / NAME, target)
-    except OSError as error:
-        raise CheckpointWriteError(
-            f"{target} cannot be written", found=str(error.strerror or error)
-        ) from error
     if as_json:
         print_json({"written": None if dry_run else str(target)})
     elif dry_run:

@@ -30,7 +30,7 @@ class PieceFace(ConnectorV2):  # type: ignore[misc]  # Ray has no types where it
         piece: Ours.
     """
 
-    own: ClassVar[Any]
+    our_class: ClassVar[Any]
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class PieceFace(ConnectorV2):  # type: ignore[misc]  # Ray has no types where it
         **settings: Any,
     ) -> None:
         self.module_action_space = module_action_space
-        self.piece = self.own(**settings)
+        self.piece = self.our_class(**settings)
         super().__init__(input_observation_space, input_action_space)
 
     def recompute_output_observation_space(
@@ -117,14 +117,14 @@ class ModuleFace(TorchRLModule, ValueFunctionAPI):  # type: ignore[misc]  # as a
         module: Ours.
     """
 
-    own: ClassVar[Any]
+    our_class: ClassVar[Any]
     observation_space: Any
     action_space: Any
     model_config: Any
 
     def setup(self) -> None:
         """Build our module."""
-        self.module = self.own(
+        self.module = self.our_class(
             observation_space=self.observation_space,
             action_space=self.action_space,
             inference_only=bool(self.inference_only),
@@ -180,6 +180,7 @@ class ModuleFace(TorchRLModule, ValueFunctionAPI):  # type: ignore[misc]  # as a
 @cache
 def face_of(name: str) -> Any:
     """The class for Ray of one of our pieces or modules, always the same one."""
-    own = own_class(name)
-    held = {"own": own, "__module__": RAY_PIECES, "__qualname__": name, "__doc__": own.__doc__}
-    return type(name, (PieceFace if name in PIECE_HOMES else ModuleFace,), held)
+    ours = own_class(name)
+    names = {"__module__": RAY_PIECES, "__qualname__": name, "__doc__": ours.__doc__}
+    face = PieceFace if name in PIECE_HOMES else ModuleFace
+    return type(name, (face,), {"our_class": ours, **names})

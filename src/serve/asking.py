@@ -118,9 +118,18 @@ def acted_in(document: Any) -> Acted:
 
 
 class Asking:
-    """What both clients know: where the server is, and which policy is asked."""
+    """What both clients know: where the server is, and which policy is asked.
 
-    def __init__(self, url: str, policy: str | None, token: str | None, timeout: float) -> None:
+    Args:
+        url: Such as "http://127.0.0.1:8000".
+        policy: Which policy to ask, if there are several.
+        token: What the server wants to be shown.
+        timeout: Seconds that an answer may take.
+    """
+
+    def __init__(
+        self, url: str, *, policy: str | None = None, token: str | None = None, timeout: float = 30
+    ) -> None:
         self._address = Address(url, token, timeout)
         self._parts = self._address.parts()
         self._policy = policy

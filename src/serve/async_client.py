@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from types import TracebackType
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
@@ -15,21 +15,13 @@ from .errors import ServeError
 
 
 class AsyncClient(Asking):
-    """The same for asyncio: one connection, whose requests take turns.
+    """The same for asyncio: one connection, whose requests take turns; arguments as of `Asking`."""
 
-    Args:
-        url: Such as "http://127.0.0.1:8000".
-        policy: Which policy to ask, if there are several.
-        token: What the server wants to be shown.
-        timeout: Seconds that an answer may take.
-    """
+    _streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    def __init__(
-        self, url: str, *, policy: str | None = None, token: str | None = None, timeout: float = 30
-    ) -> None:
-        super().__init__(url, policy, token, timeout)
-        self._turn = asyncio.Lock()
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+    @cached_property
+    def _turn(self) -> asyncio.Lock:
+        return asyncio.Lock()
 
     async def act(self, obs: Any, **fields: Any) -> Acted:
         """What the policy does; see `Client.act`."""
@@ -82,12 +74,7 @@ class AsyncClient(Asking):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def _ask(
@@ -118,9 +105,9 @@ class AsyncClient(Asking):
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         writer.write(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode() + (body or b""))
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        told = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
-        data = await reader.readexactly(int(told.get("content-length", "0")))
-        self._session_header = told.get("x-session-header", "")
-        if told.get("connection") == "close":
+        header = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
+        data = await reader.readexactly(int(header.get("content-length", "0")))
+        self._session_header = header.get("x-session-header", "")
+        if header.get("connection") == "close":
             await self.close()
-        return int(head[0].split(" ")[1]), told.get("content-type", ""), data
+        return int(head[0].split(" ")[1]), header.get("content-type", ""), data

@@ -7,7 +7,6 @@ import os
 import socket
 import ssl
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
@@ -21,18 +20,10 @@ from .wire import MSGPACK_CODEC
 class Client(Asking):
     """Asks a server, over one connection that is kept; not for several threads at once.
 
-    Args:
-        url: Such as "http://127.0.0.1:8000".
-        policy: Which policy to ask, if there are several.
-        token: What the server wants to be shown.
-        timeout: Seconds that an answer may take.
+    Arguments are those of `Asking`.
     """
 
-    def __init__(
-        self, url: str, *, policy: str | None = None, token: str | None = None, timeout: float = 30
-    ) -> None:
-        super().__init__(url, policy, token, timeout)
-        self._connection: http.client.HTTPConnection | None = None
+    _connection: http.client.HTTPConnection | None = None
 
     def act(
         self,
@@ -157,12 +148,7 @@ class Client(Asking):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _ask(
@@ -223,11 +209,6 @@ class ClientSession:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if not isinstance(error, ServeError):
             self.end()

@@ -147,9 +147,10 @@ def _steps(path):
 def _adapt(path):
     import gymnasium as gym
     from rlconnect.bridge.adapting.adapt import suggest_adapter
-    from rlconnect.bridge.loading import load_policies
+    from rlconnect.bridge.loading.natives import natives_in
 
-    return [suggest_adapter(each, gym.make("CartPole-v1")) for each in load_policies(path).values()]
+    policies = natives_in(path).policies.values()
+    return [suggest_adapter(each, gym.make("CartPole-v1")) for each in policies]
 
 
 def command(*words):

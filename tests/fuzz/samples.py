@@ -207,6 +207,6 @@ def filtered(env, spaces, device):
 
 
 def _policy(path):
-    from rlconnect.bridge.loading import load_policies
+    from rlconnect.bridge.loading.natives import natives_in
 
-    return next(iter(load_policies(path).values()))
+    return next(iter(natives_in(path).policies.values()))

@@ -161,9 +161,9 @@ def _policies():
 
 @cache
 def _policy(path):
-    from rlconnect.bridge.loading import load_policies
+    from rlconnect.bridge.loading.natives import natives_in
 
-    return next(iter(load_policies(GOLDEN / path).values()))
+    return next(iter(natives_in(GOLDEN / path).policies.values()))
 
 
 def _policy_state(path, made_anew):

@@ -6,7 +6,6 @@ import shutil
 import pytest
 from rlconnect import load, migrate
 from rlconnect.bridge import Actor
-from rlconnect.bridge.loading import load_policies
 from rlconnect.cli.app import main
 from rlconnect.legacy.connectors.connector import AgentConnector
 from rlconnect.legacy.connectors.registry import UnknownConnectorError
@@ -66,16 +65,13 @@ def loaders(folder, words):
         "Policy": lambda: Policy.from_checkpoint(folder, trust=words),
         "Policy folder": lambda: Policy.from_checkpoint(policy, trust=words),
         "load": lambda: load(folder, trust=words),
-        "load_policies": lambda: load_policies(folder, trust=words),
         "Actor": lambda: Actor.from_checkpoint(folder, trust=words),
         "migrate": lambda: migrate(folder, trust=words),
     }
 
 
 @pytest.mark.filterwarnings("ignore::rlconnect.bridge.actor.actor.SlowPieceWarning")
-@pytest.mark.parametrize(
-    "name", ["Policy", "Policy folder", "load", "load_policies", "Actor", "migrate"]
-)
+@pytest.mark.parametrize("name", ["Policy", "Policy folder", "load", "Actor", "migrate"])
 def test_every_loader_takes_the_callers_classes(theirs, name):
     """Without a word one error names both connectors; with it, they are built."""
     with pytest.raises(UnknownConnectorError) as caught:

@@ -30,15 +30,15 @@ from ...v2.modules.sac import DefaultSACTorchRLModule
 
 Finish = Callable[[Array], Array]
 
-_PARTS: Final = {
-    DefaultAPPOTorchRLModule: ("encoder", "pi"),
-    DefaultBCTorchRLModule: ("_encoder", "_pi_head"),
-    DefaultCQLTorchRLModule: ("pi_encoder", "pi"),
-    DefaultIQLTorchRLModule: ("pi_encoder", "pi"),
-    DefaultPPOTorchRLModule: ("encoder", "pi"),
-    DefaultSACTorchRLModule: ("pi_encoder", "pi"),
+_ENCODERS: Final = {
+    DefaultAPPOTorchRLModule: "encoder",
+    DefaultBCTorchRLModule: "encoder",
+    DefaultCQLTorchRLModule: "pi_encoder",
+    DefaultIQLTorchRLModule: "pi_encoder",
+    DefaultPPOTorchRLModule: "encoder",
+    DefaultSACTorchRLModule: "pi_encoder",
 }
-"""Where the modules keep what acts: an encoder and a head."""
+"""Where the modules keep the encoder in front of their head `pi`."""
 
 
 def direct_of(module: Any, greedy: Choose) -> Direct | None:
@@ -46,10 +46,10 @@ def direct_of(module: Any, greedy: Choose) -> Direct | None:
 
     Large weights are the module's own, others copied. `greedy` chooses where only torch knows how.
     """
-    names = _PARTS.get(type(module))
-    if names is None:
+    name = _ENCODERS.get(type(module))
+    if name is None:
         return None
-    encoder, head = (getattr(module, name) for name in names)
+    encoder, head = getattr(module, name), module.pi
     if type(encoder) is TorchActorCriticEncoder:
         encoder = encoder.encoder if encoder.config.shared else encoder.actor_encoder
     if type(encoder) is not TorchMLPEncoder or type(head) not in (

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,23 +72,21 @@ def play(
     try:
         if explore:
             actor.rng = np.random.default_rng(seed)
-        if is_vector(env):
-            if video is not None:
-                raise PieceError(
-                    "a film shows one environment", found="many that step together: a vector"
-                )
-            way: Callable[..., Played] = _vector
-        elif has_agents(env):
-            way, env = partial(_one_by_one, play_together), by_agent(env)
-        else:
-            way = partial(_one_by_one, play_alone)
+        if is_vector(env) and video is not None:
+            raise PieceError(
+                "a film shows one environment", found="many that step together: a vector"
+            )
+        if not is_vector(env):
+            env = by_agent(env)
         recorder = None if record is None else EpisodeRecorder(record, env)
+        rollout = _Rollout(actor, env, episodes, seed, explore, progress, recorder)
         film = nullcontext() if video is None else filmed(video, frames_a_second(env))
         try:
             with film as add:
-                if add is not None:
-                    way = partial(way, film=lambda: add(frame_of(env)))
-                return way(actor, env, episodes, seed, explore, progress, recorder)
+                if is_vector(env):
+                    return _vector(rollout)
+                shoot = None if add is None else lambda: add(frame_of(env))
+                return _one_by_one(rollout, shoot)
         finally:
             if recorder is not None:
                 recorder.write()
@@ -97,18 +95,23 @@ def play(
             env.close()
 
 
-def _one_by_one(
-    play_one: Callable[..., tuple[float, int, Any]],
-    actor: Any,
-    env: Any,
-    episodes: int,
-    seed: int,
-    explore: bool,
-    progress: Progress,
-    recorder: EpisodeRecorder | None,
-    film: Callable[[], None] | None = None,
-) -> Played:
+class _Rollout(NamedTuple):
+    """What is played, and who follows it; see `rollout`."""
+
+    actor: Any
+    env: Any
+    episodes: int
+    seed: int
+    explore: bool
+    progress: Progress
+    recorder: EpisodeRecorder | None
+
+
+def _one_by_one(rollout: _Rollout, film: Callable[[], None] | None) -> Played:
     """Episodes one after the other, each with its own seed and memory."""
+    actor, env, episodes, seed, explore, progress, recorder = rollout
+    play_one: Callable[..., tuple[float, int, Any]]
+    play_one = play_together if has_agents(env) else play_alone
     played = []
     for number in range(episodes):
         slot = f"rollout-{seed + number}"
@@ -138,16 +141,9 @@ def _then(first: Callable[..., None] | None, film: Callable[[], None], *came: An
     film()
 
 
-def _vector(
-    actor: Any,
-    env: Any,
-    episodes: int,
-    seed: int,
-    explore: bool,
-    progress: Progress,
-    recorder: EpisodeRecorder | None,
-) -> Played:
+def _vector(rollout: _Rollout) -> Played:
     """Episodes of a vector environment, as many of each sub-environment: no bias to short ones."""
+    actor, env, episodes, seed, explore, progress, recorder = rollout
     count = int(env.num_envs)
     quota = np.full(count, episodes // count) + (np.arange(count) < episodes % count)
     mode = _autoreset(env)

@@ -113,7 +113,48 @@ class Player(abc.ABC):
         """Compute on a device."""
 
 
-class PlannedPlayer(Player):
+class SlotPlayer(Player):
+    """What remembers in slots: rows of arrays."""
+
+    slots: Slots
+
+    @property
+    def sessions(self) -> Sessions:
+        """The slots by their use."""
+        return self.slots.sessions
+
+    def reset(self, env_ids: Iterable[Hashable] | None) -> None:
+        """Forget the slots of some environments; of all if None."""
+        self.slots.reset(env_ids)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the slots remember, as arrays."""
+        return self.slots.state_dict()
+
+    def load_state_dict(self, state: Any) -> None:
+        """Go on from what `state_dict` gave."""
+        self.slots.load_state_dict(state)
+
+    def earned(self, reward: Any, first: Any, count: int) -> Any:
+        """What each row's last action earned; None where nobody looks.
+
+        Raises:
+            PieceError: Rewards are looked at, none are given, and not every row is the first.
+        """
+        if not self.needs_reward:
+            return None
+        if reward is None:
+            if not bool(first.all()):
+                raise PieceError(
+                    f"policy {self.plan.name!r} sees rewards, and this step has none",
+                    expected="reward= at every step after an episode's first",
+                    hint="pass it, or call reset() if new episodes start.",
+                )
+            reward = np.zeros(count)
+        return reward if xp.is_tensor(reward) else np.asarray(reward, np.float64).reshape(count)
+
+
+class PlannedPlayer(SlotPlayer):
     """A plan run over rows of arrays, or on a device over tensors.
 
     What it was made of travels in its place; `replan`, a function of a module, makes it again.
@@ -156,7 +197,7 @@ class PlannedPlayer(Player):
             slots.end(rows, ended)
         first = slots.first[rows]
         memory = tuple(each[rows] for each in slots.memory)
-        earned = self._reward(reward, first, count)
+        earned = self.earned(reward, first, count)
         if self.device is None:
             brain = self.plan.brain
             if self.fetches is None:
@@ -195,15 +236,6 @@ class PlannedPlayer(Player):
         self.device = device
         self._tensors = None
 
-    def reset(self, env_ids: Iterable[Hashable] | None) -> None:
-        """Forget the slots of some environments; of all if None."""
-        self.slots.reset(env_ids)
-
-    @property
-    def sessions(self) -> Sessions:
-        """The slots by their use."""
-        return self.slots.sessions
-
     @property
     def policy(self) -> Any:
         """What the plan was made of."""
@@ -222,14 +254,6 @@ class PlannedPlayer(Player):
         self.timestep = state["timestep"]
         if device is not None:
             self.to(device)
-
-    def state_dict(self) -> dict[str, Any]:
-        """What the slots remember, as arrays."""
-        return self.slots.state_dict()
-
-    def load_state_dict(self, state: Any) -> None:
-        """Go on from what `state_dict` gave."""
-        self.slots.load_state_dict(state)
 
     def tensor_step(self) -> Any:
         """The step as a torch module, on this player's device."""
@@ -279,19 +303,6 @@ class PlannedPlayer(Player):
     def _chooser(self, explore: bool, rng: np.random.Generator) -> Any:
         brain = self.plan.brain
         return (lambda inputs: brain.explored(inputs, rng)) if explore else brain.greedy
-
-    def _reward(self, reward: Any, first: Any, count: int) -> Any:
-        if not self.plan.needs_reward:
-            return None
-        if reward is None:
-            if not bool(first.all()):
-                raise PieceError(
-                    f"policy {self.plan.name!r} sees rewards, and this step has none",
-                    expected="reward= at every step after an episode's first",
-                    hint="pass it, or call reset() if new episodes start.",
-                )
-            reward = np.zeros(count)
-        return reward if xp.is_tensor(reward) else np.asarray(reward, np.float64).reshape(count)
 
 
 def arrays_kind(names: Iterable[str], start: Iterable[Any]) -> Hashable:

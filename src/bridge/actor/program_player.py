@@ -10,16 +10,15 @@ import numpy as np
 from ...core import array_namespace as xp
 from ...core import nest
 from ...core.errors import PieceError
-from ...core.runtime.sessions import Sessions
 from ...core.step.plan import ActPlan
 from ...core.step.slots import Key, Slots
 from ...core.types import Nest
 from ...legacy.batches.step_rows import zero_of
 from ..exported.opened import Artifact
-from .player import Player, Turn, arrays_kind
+from .player import SlotPlayer, Turn, arrays_kind
 
 
-class ProgramPlayer(Player):
+class ProgramPlayer(SlotPlayer):
     """A `.onnx` or `.pt2` file that acts; it always takes the best action."""
 
     def __init__(self, program: Artifact) -> None:
@@ -51,11 +50,6 @@ class ProgramPlayer(Player):
         return self.program
 
     @property
-    def sessions(self) -> Sessions:
-        """The slots by their use."""
-        return self.slots.sessions
-
-    @property
     def memory_kind(self) -> Hashable:
         """The names of its states, with what a row of each is."""
         return arrays_kind(self._states, self.slots.start)
@@ -81,14 +75,9 @@ class ProgramPlayer(Player):
             inputs["first"] = self.slots.first[rows]
             memory = zip(self._states, self.slots.memory, strict=True)
             inputs.update({f"state.{name}": each[rows] for name, each in memory})
-        if "reward" in self._inputs:
-            is_first = self.remembers and bool(inputs["first"].all())
-            if reward is None and not is_first:
-                raise PieceError(
-                    "this program sees rewards, and this step has none",
-                    expected="reward= at every step after an episode's first",
-                )
-            inputs["reward"] = np.zeros(count) if reward is None else xp.to_numpy(reward)
+        if self.needs_reward:
+            first = inputs["first"] if self.remembers else np.zeros(count, bool)
+            inputs["reward"] = xp.to_numpy(self.earned(reward, first, count))
         outputs = self.program(**{name: inputs[name] for name in self._inputs})
         if self.remembers:
             self.slots.keep(rows, [outputs[f"next_state.{name}"] for name in self._states])
@@ -101,18 +90,6 @@ class ProgramPlayer(Player):
         if "actions" in self._states:
             rows = self.slots.rows(keys)
             self.slots.memory[self._states.index("actions")][rows, -1] = actions
-
-    def reset(self, env_ids: Iterable[Hashable] | None) -> None:
-        """Forget slots."""
-        self.slots.reset(env_ids)
-
-    def state_dict(self) -> dict[str, Any]:
-        """What the slots remember, as arrays."""
-        return self.slots.state_dict()
-
-    def load_state_dict(self, state: Any) -> None:
-        """Go on from what `state_dict` gave."""
-        self.slots.load_state_dict(state)
 
     def to(self, device: str | None) -> None:
         """Stay where it was exported to run: on the host."""

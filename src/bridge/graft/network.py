@@ -94,7 +94,7 @@ def grown_module(
 def parts_of(module: Any) -> tuple[Any, Any, Any]:
     """The encoder, the head of actions, and that of values or None."""
     if isinstance(module, DefaultBCTorchRLModule):
-        return module._encoder, module._pi_head, None
+        return module.encoder, module.pi, None
     if isinstance(module, DefaultDQNTorchRLModule):
         return module.encoder, module.af, module.vf if module.uses_dueling else None
     return module.encoder, module.pi, module.vf

@@ -152,9 +152,7 @@ def _rays_filter(piece: MeanStdFilter) -> MeanStdFilter | None:
         clip_by_value=piece.clip_by_value or _NO_CLIP,
         update_stats=piece.update_stats,
     )
-    rays.set_state(
-        {agent: {**agent_state, **rays._settings()} for agent, agent_state in state.items()}
-    )
+    rays.set_state(state)
     return rays
 
 

@@ -24,6 +24,7 @@ from ...core.errors import CheckpointWriteError, ConfigError, MissingExtraError,
 from ...core.step.plan import ActPlan
 from ...core.types import Array, Nest
 from ...core.vault.own.atomic import replaced_file
+from ...core.vault.own.write_errors import refusals
 from ...legacy.policy.policy import Policy
 from ...offline.recordings import Recordings
 from ..actor.actor import Actor
@@ -158,9 +159,11 @@ def act_on(
                 files_kept += 1
                 continue
             for done, columns in hands.take(file, group, number):
-                _put(done, columns, write)
+                with replaced_file(done) as staged:
+                    write(staged, columns)
         for done, columns in hands.rest():
-            _put(done, columns, write)
+            with replaced_file(done) as staged:
+                write(staged, columns)
     return Acted(rows, episodes, files, files_kept)
 
 
@@ -267,7 +270,7 @@ class Acting:
 def _claim(folder: Path, order: Mapping[str, Any]) -> None:
     """Make the folder this run's, or find it so."""
     file = folder / _MANIFEST
-    try:
+    with refusals(folder):
         folder.mkdir(parents=True, exist_ok=True)
         before = file.read_text(encoding="utf-8") if file.is_file() else None
         text = json.dumps(order, indent=2) + "\n"
@@ -285,10 +288,6 @@ def _claim(folder: Path, order: Mapping[str, Any]) -> None:
         if before is None:
             with replaced_file(file) as staged:
                 staged.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CheckpointWriteError(
-            f"{folder} cannot be written", found=str(error.strerror or error)
-        ) from error
 
 
 def _repeated(name: str, values: Sequence[str], lengths: Array) -> dict[str, list[str]]:
@@ -305,16 +304,6 @@ def _named(actions: Nest) -> dict[str, Array]:
         ".".join(["actions", *map(str, path)]): np.asarray(leaf)
         for path, leaf in nest.flatten_with_path(actions)
     }
-
-
-def _put(file: Path, columns: Mapping[str, Any], write: _Write) -> None:
-    try:
-        with replaced_file(file) as staged:
-            write(staged, columns)
-    except OSError as error:
-        raise CheckpointWriteError(
-            f"{file} cannot be written", found=str(error.strerror or error)
-        ) from error
 
 
 def _writer(kind: str) -> _Write:

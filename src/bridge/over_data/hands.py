@@ -102,13 +102,13 @@ class _RayActor:
         return self._acting(group, number)
 
 
-_own: dict[str, Act] = {}
+_in_this_process: dict[str, Act] = {}
 """What acts in a process that was started for it."""
 
 
 def _begin(acting: Act) -> None:
-    _own["acting"] = acting
+    _in_this_process["acting"] = acting
 
 
 def _act(group: Recordings, number: int) -> dict[str, Any]:
-    return _own["acting"](group, number)
+    return _in_this_process["acting"](group, number)

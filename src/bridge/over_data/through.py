@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.spaces import Discrete, Space
 
 from ...core import nest
-from ...core.adapters import AdapterChain
+from ...core.adapters import AdapterChain, BoundChain
 from ...core.errors import PieceError
 from ...core.types import Nest
 from ...offline.damaged import Damage
@@ -59,10 +59,11 @@ def through(
                 "an adapter is fitted to a space",
                 expected="observation_space=, of the environment that was recorded",
             )
-        return Dataset(_SeenReader(data, _Adapted(policy, observation_space)))
+        bound = AdapterChain(obs=policy.obs).bind(observation_space, Discrete(1))
+        return Dataset(_SeenReader(data, partial(_adapted, bound)))
     native = natives_of(policy, policy_id, **options).only
-    watching = Watching(native, data)
-    return Dataset(_SeenReader(data, _Watched(watching), policy_id or native.name))
+    see = partial(_seen_by, Watching(native, data))
+    return Dataset(_SeenReader(data, see, policy_id or native.name))
 
 
 class _SeenReader(ReaderOfEpisodes):
@@ -85,35 +86,25 @@ class _SeenReader(ReaderOfEpisodes):
             yield _with(waiting.popleft(), observations)
 
 
-@dataclass(frozen=True)
-class _Watched:
-    """What a policy that watches sees."""
-
-    watching: Watching
-
-    def __call__(self, recorded: Iterator[Recording]) -> Iterator[Nest]:
-        for group, answers in self.watching.answers(map(Recordings.of, recorded)):
-            for each in answers.by_episode(group.lengths):
-                yield each.seen
+def _seen_by(watching: Watching, recorded: Iterator[Recording]) -> Iterator[Nest]:
+    """What a policy that watches sees, episode by episode."""
+    for group, answers in watching.answers(map(Recordings.of, recorded)):
+        for of_episode in answers.by_episode(group.lengths):
+            yield of_episode.seen
 
 
-class _Adapted:
-    """What the steps of an adapter make of observations."""
-
-    def __init__(self, chain: AdapterChain, space: Space[Any]) -> None:
-        self._bound = AdapterChain(obs=chain.obs).bind(space, Discrete(1))
-
-    def __call__(self, recorded: Iterator[Recording]) -> Iterator[Nest]:
-        for each in recorded:
-            if not self._bound.memory:
-                yield self._bound.observe(each.observations)
-                continue
-            memory, rows = self._bound.start(1), []
-            for time in range(len(each) + 1):
-                row = nest.taken(each.observations, slice(time, time + 1))
-                adapted, memory = self._bound.observe_next(row, memory, np.array([time == 0]))
-                rows.append(adapted)
-            yield nest.joined(rows)
+def _adapted(bound: BoundChain, recorded: Iterator[Recording]) -> Iterator[Nest]:
+    """What the steps of an adapter make of observations, episode by episode."""
+    for recording in recorded:
+        if not bound.memory:
+            yield bound.observe(recording.observations)
+            continue
+        memory, rows = bound.start(1), []
+        for time in range(len(recording) + 1):
+            row = nest.taken(recording.observations, slice(time, time + 1))
+            adapted, memory = bound.observe_next(row, memory, np.array([time == 0]))
+            rows.append(adapted)
+        yield nest.joined(rows)
 
 
 def _with(episode: SingleAgentEpisode, observations: Nest) -> SingleAgentEpisode:

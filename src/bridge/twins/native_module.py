@@ -122,16 +122,15 @@ def _actor_critic(policy: Policy, model: Any) -> RLModule:
         settings["lstm_cell_size"] = model.cell_size
     cls = _CLASSES.get(policy.algorithm, DefaultPPOTorchRLModule)
     module = built(cls, policy, settings)
+    _fill_head(module.pi, _output_layer(model, trunk), model, has_free_std)
     if cls is DefaultBCTorchRLModule:
-        _fill_encoder(module._encoder, trunk, model)
-        _fill_head(module._pi_head, _output_layer(model, trunk), model, has_free_std)
+        _fill_encoder(module.encoder, trunk, model)
         return module  # type: ignore[no-any-return]  # Any above
     if critic is None:
         _fill_encoder(module.encoder.encoder, trunk, model)
     else:
         fill(module.encoder.actor_encoder, trunk.layers)
         fill(module.encoder.critic_encoder, critic.layers)
-    _fill_head(module.pi, _output_layer(model, trunk), model, has_free_std)
     fill(module.vf, [linear_layer(model.layers_by_use().value)])
     return module  # type: ignore[no-any-return]  # Any above
 

@@ -32,9 +32,9 @@ def context_to_data(ctx: ConnectorContext) -> dict[str, Any]:
     return {
         "config": Plainer(most=_MOST_CONTEXT_PARTS)(dict(config)),
         "initial_states": [np.asarray(part) for part in ctx.initial_states],
-        "observation_space": _space_data(ctx.observation_space),
-        "original_space": _space_data(getattr(ctx.observation_space, "original_space", None)),
-        "action_space": _space_data(ctx.action_space),
+        "observation_space": saved_space(ctx.observation_space),
+        "original_space": saved_space(getattr(ctx.observation_space, "original_space", None)),
+        "action_space": saved_space(ctx.action_space),
         "view_requirements": None
         if views is None
         else {name: _view_data(view) for name, view in views.items()},
@@ -61,14 +61,15 @@ def context_from_data(data: Mapping[str, Any], trust: Trust = NOTHING) -> Connec
 
 def _view_data(view: ViewRequirement) -> dict[str, Any]:
     settings = {name: getattr(view, name) for name in _VIEW}
-    return {**settings, "shift": view.shift_arr.tolist(), "space": _space_data(view.space)}
+    return {**settings, "shift": view.shift_arr.tolist(), "space": saved_space(view.space)}
 
 
 def _view(settings: Mapping[str, Any]) -> ViewRequirement:
     return ViewRequirement(**{**settings, "space": _space(settings["space"])})
 
 
-def _space_data(space: Any) -> Any:
+def saved_space(space: Any) -> Any:
+    """A space as plain data, None as None."""
     return None if space is None else space_to_data(space)
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gymnasium.spaces import Space
-
 from ...core.columns import Columns
 from ...core.errors import CorruptCheckpointError, PieceError
-from ...core.spaces.own_layout import space_from_data, space_to_data
+from ...core.spaces.own_layout import space_from_data
 from ...core.trust import NOTHING, Names, Trust
 from ...core.vault.decode.standins import mapping_of
 from ...core.vault.plain import Plainer
@@ -22,6 +20,7 @@ from ...v2.connectors.batch_items import key_of
 from ...v2.connectors.connector import ConnectorV2
 from ...v2.connectors.pipeline import live_piece
 from ...v2.episodes.single_agent import SingleAgentEpisode
+from .plain_policy import saved_space
 
 _LONGEST: Final = 256
 _KEPT: Final = 64
@@ -168,7 +167,7 @@ class V2AsLegacyConnector(AgentConnector, ActionConnector):  # type: ignore[misc
         """Its name; the class, arguments and state of the piece."""
         kind = type(self.piece)
         args, kwargs = self.piece.get_ctor_args_and_kwargs()
-        spaces = {name: _space_data(getattr(self.piece, name)) for name in _SPACES}
+        spaces = {name: saved_space(getattr(self.piece, name)) for name in _SPACES}
         plain = Plainer()
         return "V2AsLegacyConnector", {
             "class": f"{kind.__module__}.{kind.__qualname__}",
@@ -215,19 +214,11 @@ def _built(saved: Any, trust: Trust) -> ConnectorV2:
     names = Names(trust)
     kind, args, kwargs = live_piece([held.get(part) for part in ("class", "args", "kwargs")], names)
     names.check()
-    known = {name: _space(spaces[name]) for name in _SPACES if spaces.get(name)}
+    known = {name: space_from_data(spaces[name]) for name in _SPACES if spaces.get(name)}
     piece: ConnectorV2 = kind(*args, **kwargs, **known)
     if held.get("state"):
         piece.set_state(held["state"])
     return piece
-
-
-def _space_data(space: Space[Any] | None) -> Any:
-    return None if space is None else space_to_data(space)
-
-
-def _space(data: Any) -> Any:
-    return space_from_data(data)
 
 
 register_connector("V2AsLegacyConnector", V2AsLegacyConnector)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from importlib.machinery import PathFinder
-from types import TracebackType
 from typing import Final
 
 from ...core.errors import ConfigError
@@ -28,12 +27,7 @@ class Activation:
     def __enter__(self) -> Activation:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.undo()
 
     def undo(self) -> None:

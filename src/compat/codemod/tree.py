@@ -9,8 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from ...core.errors import CheckpointWriteError, ConfigError, MissingExtraError
+from ...core.errors import ConfigError, MissingExtraError
 from ...core.vault.own.atomic import replaced_file
+from ...core.vault.own.write_errors import refusals
 from .report import CodemodReport, FileChange, Unreadable
 
 _SKIPPED: Final = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
@@ -132,12 +133,8 @@ def _diff(name: str, before: bytes, after: bytes) -> str:
 
 
 def _replace(file: Path, source: bytes) -> None:
-    try:
+    with refusals(file):
         mode = file.stat().st_mode
         with replaced_file(file) as staged:
             staged.write_bytes(source)
             staged.chmod(mode)
-    except OSError as error:
-        raise CheckpointWriteError(
-            f"{file} cannot be written", found=error.strerror or type(error).__name__
-        ) from error

@@ -23,6 +23,16 @@ class DefaultBCTorchRLModule(TorchRLModule):
         self._encoder = catalog.build_encoder(framework=self.framework)
         self._pi_head = catalog.build_pi_head(framework=self.framework)
 
+    @property
+    def encoder(self) -> Any:
+        """What encodes observations; RLlib's name for it is private."""
+        return self._encoder
+
+    @property
+    def pi(self) -> Any:
+        """The head of actions, likewise."""
+        return self._pi_head
+
     @override
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         encoded = self._encoder(batch)
