@@ -169,5 +169,5 @@ def write_what_can_be(writer: Any, episodes: Sequence[Any]) -> list[Exception]:
     except Exception as error:
         if len(episodes) == 1:
             return [error]
-        return [each for one in episodes for each in write_what_can_be(writer, [one])]
+        return [error for one in episodes for error in write_what_can_be(writer, [one])]
     return []

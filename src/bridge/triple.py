@@ -97,9 +97,9 @@ class V2Triple:
         kind = type(self.module).__name__
         boxes = [
             ("environment", short_space(whole.observation_space)),
-            *((type(each).__name__, "") for each in before),
+            *((type(piece).__name__, "") for piece in before),
             (kind, ""),
-            *((type(each).__name__, "") for each in behind),
+            *((type(piece).__name__, "") for piece in behind),
             ("environment", short_space(whole.action_space)),
         ]
         below = drawn_of([*before, *behind])

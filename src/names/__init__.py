@@ -52,6 +52,6 @@ def front_tables(*tables: str) -> tuple[dict[str, str], dict[str, str]]:
         served = hidden if home[0] == "~" else shown
         home = home.lstrip("~")
         for word in words.split():
-            name, sign, own = word.replace(">", "=").partition("=")
-            served[name] = f"{home}:{own}" if sign else home
+            name, sign, ours = word.replace(">", "=").partition("=")
+            served[name] = f"{home}:{ours}" if sign else home
     return shown, hidden

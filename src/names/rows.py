@@ -35,7 +35,7 @@ def rows(table: str) -> Iterator[Row]:
         pairs = (word.replace(">", "=").partition("=") for word in words.split())
         yield Row(
             home,
-            tuple((name, own if sign else name) for name, sign, own in pairs),
+            tuple((name, ours if sign else name) for name, sign, ours in pairs),
             tuple(_whole(home.lstrip(".") if path == "=" else path) for path in paths.split()),
         )
 

@@ -48,7 +48,7 @@ def mount(app: App, token: str, change: Change | None = None) -> None:
         if not may(request, token):
             raise ServeError(401, "unauthorized", "the admin's token is needed")
         document = codec_of(request.content_type).decode(request.body)
-        do(app, document, lambda status, told: answer(json_response(told, status)))
+        do(app, document, lambda status, facts: answer(json_response(facts, status)))
 
     do = change or _change
     app.mounted["/v1/admin"] = handle
@@ -157,7 +157,7 @@ def _promote(model: Model, number: int | None, fields: dict[str, Any]) -> dict[s
 def _roll_back(model: Model, number: int | None, fields: dict[str, Any]) -> dict[str, int]:
     """The version before the current one acts again, or the one that is named."""
     if number is None:
-        older = [each for each in model.versions if each < model.current.number]
+        older = [number for number in model.versions if number < model.current.number]
         if not older:
             raise ServeError(409, "no_version", f"policy {model.name!r} has no version before this")
         number = max(older)

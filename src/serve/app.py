@@ -175,7 +175,7 @@ class App:
 
         when_read(codec.decode, request.body, act)
 
-    def act(self, asked: Any, reply: Reply) -> None:
+    def act(self, body: Any, reply: Reply) -> None:
         """Act for one request; every mistake in it is answered."""
         began = time.perf_counter()
         name = ""
@@ -185,9 +185,9 @@ class App:
             reply(status, document)
 
         try:
-            if self.passes_on is not None and self.passes_on(asked, reply):
+            if self.passes_on is not None and self.passes_on(body, reply):
                 return
-            fields = fields_of(asked, _FIELDS)
+            fields = fields_of(body, _FIELDS)
             model = self.model(fields.get("policy"))
             name = model.name
             self._begin(model, fields, done)
@@ -381,12 +381,12 @@ class App:
         most = 1000
         listed = [
             {
-                "session": each.id,
-                "policy": each.key[0],
-                "version": each.version.number,
-                "steps": each.steps,
+                "session": session.id,
+                "policy": session.key[0],
+                "version": session.version.number,
+                "steps": session.steps,
             }
-            for each in [*self.sessions][-most:]
+            for session in [*self.sessions][-most:]
         ]
         return {"count": len(self.sessions), "sessions": listed}
 
@@ -399,7 +399,7 @@ class App:
 
     def described(self) -> list[dict[str, Any]]:
         """Every policy with its versions."""
-        return [each.describe() for each in self.models.values()]
+        return [model.describe() for model in self.models.values()]
 
     def statistics(self) -> dict[str, Any]:
         """What the page shows."""

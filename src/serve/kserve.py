@@ -172,7 +172,7 @@ def _wanted(outputs: Any) -> list[str] | None:
     if outputs is None:
         return None
     try:
-        return [str(each["name"]) for each in outputs]
+        return [str(output["name"]) for output in outputs]
     except (TypeError, KeyError):
         raise ServeError(
             400, "bad_output", 'outputs are a list of {"name": "action"} and the like'

@@ -60,7 +60,7 @@ def next_version(model: Model, path: str, number: int | None = None) -> Version:
     current = model.current
     policies = as_policies(path, **current.loading)
     ids = (model.name.rpartition("/")[2], current.policy.id)
-    id_ = next((each for each in ids if each in policies), None)
+    id_ = next((policy_id for policy_id in ids if policy_id in policies), None)
     if id_ is None:
         if len(policies) != 1:
             raise ConfigError(

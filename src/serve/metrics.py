@@ -42,11 +42,11 @@ class Metrics:
     def of(cls, counted: Sequence[Mapping[str, Any]]) -> Metrics:
         """What several processes counted, together."""
         metrics = cls()
-        for each in counted:
-            metrics.counts.update(each["counts"])
-            for policy, status, count in each["requests"]:
+        for report in counted:
+            metrics.counts.update(report["counts"])
+            for policy, status, count in report["requests"]:
                 metrics._requests[policy, status] += count
-            for policy, seconds, buckets in each["times"]:
+            for policy, seconds, buckets in report["times"]:
                 so_far = metrics._buckets.get(policy, [0] * len(buckets))
                 metrics._buckets[policy] = [a + b for a, b in zip(so_far, buckets, strict=True)]
                 metrics._seconds[policy] += seconds

@@ -140,7 +140,7 @@ class Model:
         if version is not self.current:
             self.current, self._before = version, self.current.number
         self._untried.discard(version.number)
-        mine = [each for each in self._sessions if each.key[0] == self.name]
+        mine = [session for session in self._sessions if session.key[0] == self.name]
         for session in mine:
             session.successor = None
         moved = self._move(mine, version) if (self.moves if move is None else move) else {}
@@ -178,7 +178,7 @@ class Model:
         Kept are the one before the current one, and those that were loaded and not tried yet.
         """
         needed = {self.current.number, self._before, *self._untried}
-        needed |= {each.number for each in (self.canary, self.shadow) if each is not None}
+        needed |= {version.number for version in (self.canary, self.shadow) if version is not None}
         for number, version in [*self.versions.items()]:
             if number not in needed and not version.sessions:
                 del self.versions[number]
@@ -212,14 +212,14 @@ class Model:
             "example": self.current.example,
             "versions": [
                 {
-                    "version": each.number,
-                    "path": each.path,
-                    "loaded": each.loaded,
-                    "sessions": each.sessions,
-                    "rows": each.steps,
-                    "forward_passes": each.batches,
+                    "version": version.number,
+                    "path": version.path,
+                    "loaded": version.loaded,
+                    "sessions": version.sessions,
+                    "rows": version.steps,
+                    "forward_passes": version.batches,
                 }
-                for each in self.versions.values()
+                for version in self.versions.values()
             ],
         }
         if self.canary is not None:
@@ -251,7 +251,7 @@ class Model:
         if not steps:
             return
         done = shadow.act_now(steps)
-        self.differences["failed"] += sum(isinstance(each, Exception) for each in done.answers)
+        self.differences["failed"] += sum(isinstance(answer, Exception) for answer in done.answers)
         if done.actions is None:
             return
         gaps = [

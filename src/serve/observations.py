@@ -53,7 +53,7 @@ class ObservationReader:
         raise _misfit(self._name, self.space, type(value).__name__)
 
 
-def _read(given: Any, space: spaces.Space[Any], name: str, *, are_columns: bool) -> Nest:
+def _read(values: Any, space: spaces.Space[Any], name: str, *, are_columns: bool) -> Nest:
     """Observations in a list, or as parts that have a row for each of them already."""
     parts: Any = getattr(space, "spaces", None)
     if isinstance(space, spaces.Dict):
@@ -61,12 +61,12 @@ def _read(given: Any, space: spaces.Space[Any], name: str, *, are_columns: bool)
     elif isinstance(space, spaces.Tuple):
         children = [(at, part, f"{name}[{at}]") for at, part in enumerate(parts)]
     else:
-        return _leaf(given, space, name)
-    for value in [given] if are_columns else given:
+        return _leaf(values, space, name)
+    for value in [values] if are_columns else values:
         _check_parts(value, space, name)
-    held = [
+    columns = [
         _read(
-            given[key] if are_columns else [value[key] for value in given],
+            values[key] if are_columns else [value[key] for value in values],
             part,
             inner,
             are_columns=are_columns,
@@ -74,8 +74,8 @@ def _read(given: Any, space: spaces.Space[Any], name: str, *, are_columns: bool)
         for key, part, inner in children
     ]
     if isinstance(space, spaces.Tuple):
-        return tuple(held)
-    return {key: own for (key, _, _), own in zip(children, held, strict=True)}
+        return tuple(columns)
+    return {key: column for (key, _, _), column in zip(children, columns, strict=True)}
 
 
 def _check_parts(value: Any, space: Any, name: str) -> None:

@@ -229,7 +229,9 @@ class PolicyServer:
             }  # fmt: skip
 
         def acted(actions: dict[Any, Any]) -> None:
-            wrong = next((each for each in actions.values() if isinstance(each, Exception)), None)
+            wrong = next(
+                (action for action in actions.values() if isinstance(action, Exception)), None
+            )
             if wrong is not None:
                 done(wrong)
             elif command == "GET_ACTION":
@@ -255,8 +257,8 @@ class PolicyServer:
             self._finished.popitem(last=False)
 
     def _earn(self, episode: Episode, fields: dict[str, Any]) -> None:
-        told = fields["reward"]
-        rewards = told if isinstance(told, dict) else {_ALONE: told}
+        sent = fields["reward"]
+        rewards = sent if isinstance(sent, dict) else {_ALONE: sent}
         if len(rewards) > _MOST_AGENTS:
             raise ServeError(400, "too_many_agents", f"more than {_MOST_AGENTS:,} agents")
         over = fields.get("done")

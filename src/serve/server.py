@@ -127,11 +127,11 @@ class Server:
         loop = asyncio.get_running_loop()
         if self._crew is not None:
             await self._crew.begin()
-        for each in self._ports:
-            await self._listen(*each)
+        for place in self._ports:
+            await self._listen(*place)
         host, port = self._servers[0].sockets[0].getsockname()[:2]
         self.address = host, port
-        self._tasks = [loop.create_task(each.watch()) for _, _, each in self._ports]
+        self._tasks = [loop.create_task(connections.watch()) for _, _, connections in self._ports]
         self._tasks.append(loop.create_task(self._sweep()))
         self.app.is_ready = True
 
@@ -195,10 +195,10 @@ class Server:
         end = loop.time() + self.settings.drain_timeout
         await asyncio.sleep(_GRACE)
         while any(part.open for part in parts) and loop.time() < end:
-            for connection in [each for part in parts for each in part.open]:
+            for connection in [connection for part in parts for connection in part.open]:
                 connection.drain()
             await asyncio.sleep(0.02)
-        for connection in [each for part in parts for each in part.open]:
+        for connection in [connection for part in parts for connection in part.open]:
             connection.abort()
         if self._crew is not None:
             await self._crew.leave(end)

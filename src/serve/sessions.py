@@ -189,7 +189,7 @@ class SessionTable:
     def begin(self, key: Key, version: Any) -> Session:
         """A new session."""
         while len(self._held) >= self._most:
-            oldest = next((each for each in self._held.values() if not each.is_busy), None)
+            oldest = next((session for session in self._held.values() if not session.is_busy), None)
             if oldest is None:
                 raise ServeError(
                     503, "too_many_sessions", f"all of {self._most:,} sessions are busy"

@@ -90,7 +90,7 @@ class ServeSettings:
         Raises:
             ConfigError: A setting is unknown, or of a wrong type.
         """
-        kinds = {each.name: each for each in fields(cls)}
+        kinds = {setting.name: setting for setting in fields(cls)}
         values: dict[str, Any] = _of_file(Path(file)) if file is not None else {}
         for name in kinds:
             text = environment.get(f"{PREFIX}{name.upper()}")
@@ -117,7 +117,7 @@ def _of_file(path: Path) -> dict[str, Any]:
 def _typed(value: Any, setting: Any) -> Any:
     kind = type(setting.default)
     if setting.name in _TABLES:
-        if isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values()):
+        if isinstance(value, Mapping) and all(isinstance(item, str) for item in value.values()):
             return dict(value)
     elif isinstance(value, str) and kind is not str:
         text = value.strip().lower()

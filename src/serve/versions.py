@@ -361,8 +361,8 @@ class Version:
             if fresh and self.remembers:
                 self.actor.reset(fresh)
 
-    def _without_fetches(self, rows: Nest, **asked: Any) -> tuple[Nest, Mapping[str, Any]]:
-        return self.actor.act(rows, **asked), {}
+    def _without_fetches(self, rows: Nest, **arguments: Any) -> tuple[Nest, Mapping[str, Any]]:
+        return self.actor.act(rows, **arguments), {}
 
     @contextmanager
     def _exploring(self, session: Session | None) -> Iterator[None]:

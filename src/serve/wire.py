@@ -212,9 +212,9 @@ def depth_of(value: Any, most: int = _MOST_DEPTH) -> None:
     for _ in range(most):
         level = [
             part
-            for each in level
-            if isinstance(each, (dict, list))
-            for part in (each.values() if isinstance(each, dict) else each[:1])
+            for value in level
+            if isinstance(value, (dict, list))
+            for part in (value.values() if isinstance(value, dict) else value[:1])
             if isinstance(part, (dict, list))
         ]
         if not level:

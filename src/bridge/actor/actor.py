@@ -81,7 +81,9 @@ class Actor:
         self.autoreset: AutoReset = autoreset
         self.rng = np.random.default_rng(seed)
         self.casting = Casting(list(self.players), policy_mapping_fn)
-        self.missing = {name: each.missing for name, each in self.players.items() if each.missing}
+        self.missing = {
+            name: player.missing for name, player in self.players.items() if player.missing
+        }
         self._lock = Turn()
         self.only = next(iter(self.players.values())) if len(self.players) == 1 else None
         if max_sessions is not None:
@@ -178,7 +180,7 @@ class Actor:
             _ = natives.only
         with torch_needed("this policy"):
             players = {
-                name: player_of(each, is_mine=is_mine) for name, each in natives.policies.items()
+                name: player_of(native, is_mine=is_mine) for name, native in natives.policies.items()
             }
         mapping = natives.mapping
         return cls(players, policy_mapping_fn=mapping, seed=seed, max_sessions=max_sessions)
@@ -271,7 +273,7 @@ class Actor:
         Raises:
             PieceError: The policies do not remember the same things.
         """
-        mine, its = (each._player("memory to hand over") for each in (self, other))
+        mine, its = (actor._player("memory to hand over") for actor in (self, other))
         with self._lock, other._lock:
             mine.hand_over(its, listed(env_ids))
 
@@ -317,7 +319,7 @@ class Actor:
     @property
     def natives(self) -> Natives:
         """What its players are made of as they are now, and which of them plays an agent."""
-        policies = {name: source_of(each) for name, each in self.players.items()}
+        policies = {name: source_of(player) for name, player in self.players.items()}
         return Natives(policies, self.casting.mapping)
 
     @property
@@ -369,7 +371,7 @@ class Actor:
         """What all slots remember, and how many steps were explored, as plain data and arrays."""
         with self._lock:
             pairs = self.players.items()
-            return {name: {**each.state_dict(), "timestep": each.timestep} for name, each in pairs}
+            return {name: {**one.state_dict(), "timestep": one.timestep} for name, one in pairs}
 
     @at()
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -403,7 +405,7 @@ class Actor:
 
     def _repr_html_(self) -> str:
         """The pieces of each policy, as they are run."""
-        return "<br>".join(each.draw()._repr_html_() for each in self.players.values())
+        return "<br>".join(player.draw()._repr_html_() for player in self.players.values())
 
     def _player(self, what: str) -> Player:
         if self.only is None:

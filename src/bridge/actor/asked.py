@@ -29,12 +29,12 @@ class Asked(NamedTuple):
 
     def ended(self, is_one: bool) -> Any:
         """Which rows' episodes ended; None where nobody says."""
-        parts = [each for each in (self.terminated, self.truncated) if each is not None]
+        parts = [flags for flags in (self.terminated, self.truncated) if flags is not None]
         if not parts:
             return None
         if is_one:
-            parts = [np.asarray([bool(each)]) for each in parts]
-        parts = [each if hasattr(each, "dtype") else np.asarray(each, bool) for each in parts]
+            parts = [np.asarray([bool(flag)]) for flag in parts]
+        parts = [flags if hasattr(flags, "dtype") else np.asarray(flags, bool) for flags in parts]
         return parts[0] if len(parts) == 1 else parts[0] | parts[1]
 
     def keys(self, count: int, is_one: bool) -> list[Key] | None:

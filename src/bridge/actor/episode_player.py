@@ -85,7 +85,7 @@ class EpisodePlayer(Player):
         """Every episode's state, and what was done last in it."""
         return {
             "slots": [list(key) for key in self._episodes],
-            "episodes": [each.get_state() for each in self._episodes.values()],
+            "episodes": [episode.get_state() for episode in self._episodes.values()],
             "done": [self._done.get(key) for key in self._episodes],
         }
 

@@ -82,17 +82,19 @@ def origin_of(policy: Policy) -> dict[str, Any]:
     """Where a policy came from, as plain data."""
     record = policy.record
     connectors = [
-        each
+        connector
         for pipeline in (policy.agent_connectors, policy.action_connectors)
-        for each in (pipeline.connectors if pipeline is not None else ())
+        for connector in (pipeline.connectors if pipeline is not None else ())
     ]
     return {
         "stack": "old",
         "policy": policy.name,
         "algorithm": policy.algorithm,
         "ray_version": "" if record is None else record.ray_version,
-        "connectors": [type(each).__name__ for each in connectors],
-        "adapters": [each.chain.to_data() for each in connectors if hasattr(each, "chain")],
+        "connectors": [type(connector).__name__ for connector in connectors],
+        "adapters": [
+            connector.chain.to_data() for connector in connectors if hasattr(connector, "chain")
+        ],
     }
 
 

@@ -196,7 +196,7 @@ class PlannedPlayer(SlotPlayer):
         if ended is not None and starts_anew:
             slots.end(rows, ended)
         first = slots.first[rows]
-        memory = tuple(each[rows] for each in slots.memory)
+        memory = tuple(column[rows] for column in slots.memory)
         earned = self.earned(reward, first, count)
         if self.device is None:
             brain = self.plan.brain

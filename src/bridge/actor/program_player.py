@@ -74,7 +74,7 @@ class ProgramPlayer(SlotPlayer):
                     self.slots.end(rows, ended)
             inputs["first"] = self.slots.first[rows]
             memory = zip(self._states, self.slots.memory, strict=True)
-            inputs.update({f"state.{name}": each[rows] for name, each in memory})
+            inputs.update({f"state.{name}": column[rows] for name, column in memory})
         if self.needs_reward:
             first = inputs["first"] if self.remembers else np.zeros(count, bool)
             inputs["reward"] = xp.to_numpy(self.earned(reward, first, count))

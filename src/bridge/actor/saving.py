@@ -28,8 +28,8 @@ def save_actor(actor: Actor, path: str | os.PathLike[str]) -> None:
     whole, unless other files lie beside it. A mapping function does not travel: agents it was asked
     for keep their policy.
     """
-    sources = {name: source_of(each) for name, each in actor.players.items()}
-    policies = {name: each for name, each in sources.items() if isinstance(each, Policy)}
+    sources = {name: source_of(player) for name, player in actor.players.items()}
+    policies = {name: source for name, source in sources.items() if isinstance(source, Policy)}
     if len(policies) == len(sources):
         export_policies(policies, path, extra={"actor": actor_data(actor)})
         return
@@ -47,8 +47,8 @@ def _save_one(name: str, source: Any, path: Path) -> None:
         return
     parts = zip((ENV_TO_MODULE, MODULE, MODULE_TO_ENV), source.with_pipelines(), strict=True)
     with replaced_tree(path, is_several) as folder:
-        for each, part in parts:
-            part.save_to_path(folder / each)
+        for place, part in parts:
+            part.save_to_path(folder / place)
         text = json.dumps({STEPS: source.timestep, POLICY: source.name})
         (folder / COMPONENT_JSON).write_text(text, encoding="utf-8")
 

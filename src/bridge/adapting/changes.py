@@ -117,4 +117,4 @@ def listed(items: Iterable[Any], limit: int = 6) -> str:
     """Some items for a sentence."""
     shown = list(items)
     rest = f" and {len(shown) - limit} more" if len(shown) > limit else ""
-    return ", ".join(str(each) for each in shown[:limit]) + rest
+    return ", ".join(str(item) for item in shown[:limit]) + rest

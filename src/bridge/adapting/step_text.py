@@ -38,9 +38,9 @@ def step_text(step: Step) -> str:
     """
     data = step.to_data()
     settings = [
-        f"{each.name}={data[each.name]!r}"
-        for each in fields(step)  # type: ignore[arg-type]  # every step is a dataclass
-        if data[each.name] is not None
+        f"{setting.name}={data[setting.name]!r}"
+        for setting in fields(step)  # type: ignore[arg-type]  # every step is a dataclass
+        if data[setting.name] is not None
     ]
     return f"{step.kind}({', '.join(settings)})"
 
@@ -55,7 +55,7 @@ def _step(text: str) -> Step:
         return step_from_data({"step": call.id})
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise _odd(text)
-    names = [each.name for each in fields(_kind(call.func.id))]
+    names = [setting.name for setting in fields(_kind(call.func.id))]
     if len(call.args) > len(names) or any(word.arg is None for word in call.keywords):
         raise _odd(text, f"settings {names}")
     try:

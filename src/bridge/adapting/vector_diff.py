@@ -79,7 +79,7 @@ def _by_bounds(old: spaces.Box, new: spaces.Box) -> tuple[list[Change], list[int
     if size == count:
         tells_apart = len(set(before)) == size
         if before != after and tells_apart and set(before) == set(after):
-            order = [after.index(each) for each in before]
+            order = [after.index(name) for name in before]
             text = "features stand in another order, as their bounds tell"
             return [Change("reordered", text, SelectFeatures(tuple(order)))], order
         return [], same

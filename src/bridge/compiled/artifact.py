@@ -166,8 +166,8 @@ def _pt2_runner(data: bytes) -> Runner:
 
     def run(tensors: Sequence[Array]) -> list[Array]:
         with torch.no_grad():
-            outputs = module(*(placed(each, "cpu") for each in tensors))
-        return [each.numpy() for each in outputs]
+            outputs = module(*(placed(tensor, "cpu") for tensor in tensors))
+        return [output.numpy() for output in outputs]
 
     return run
 
@@ -222,6 +222,6 @@ def _manifest(plan: ActPlan, step: FlatStep, kind: str, opset: int, data: bytes)
         + ["network"]
         + [part.name for part in plan.action],
         "adapters": list(plan.origin.get("adapters", ())),
-        "origin": {name: each for name, each in plan.origin.items() if name != "adapters"},
+        "origin": {name: value for name, value in plan.origin.items() if name != "adapters"},
         "tolerance": TOLERANCE,
     }

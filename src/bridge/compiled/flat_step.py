@@ -72,19 +72,19 @@ class FlatStep(nn.Module):
             *observed,
             *([Port("reward", (), "float32")] if plan.needs_reward else []),
             *([Port("first", (), "bool")] if plan.remembers else []),
-            *(Port(f"state.{name}", each.shape, each.dtype.name) for name, each in states),
+            *(Port(f"state.{name}", state.shape, state.dtype.name) for name, state in states),
         ]
         rows = [placed(port.zeros(2), "cpu") for port in self.inputs]
         flat = self(*rows)
-        actions = [tuple(each.shape[1:]) for each in flat[: len(flat) - len(states)]]
+        actions = [tuple(leaf.shape[1:]) for leaf in flat[: len(flat) - len(states)]]
         self.action = self._action(rows)
         named = ports_of("action", self.action)
         self.outputs = [
             *(
-                Port(port.name, shape, str(each.dtype).removeprefix("torch."))
-                for port, shape, each in zip(named, actions, flat, strict=False)
+                Port(port.name, shape, str(leaf.dtype).removeprefix("torch."))
+                for port, shape, leaf in zip(named, actions, flat, strict=False)
             ),
-            *(Port(f"next_state.{name}", each.shape, each.dtype.name) for name, each in states),
+            *(Port(f"next_state.{name}", state.shape, state.dtype.name) for name, state in states),
         ]
 
     @contextmanager

@@ -74,7 +74,7 @@ def new_enough(name: str, found: str, needed: str) -> None:
 def onnx_runner(data: bytes, step: FlatStep) -> Runner:
     """Run an ONNX model with onnxruntime on one thread, arrays in and out."""
     session = onnx_session(data)
-    input_names = {each.name for each in session.get_inputs()}
+    input_names = {port.name for port in session.get_inputs()}
 
     def run(tensors: Sequence[Array]) -> list[Array]:
         pairs = zip(step.inputs, tensors, strict=True)
@@ -91,7 +91,7 @@ def fold_into_biases(graph: Any) -> None:
     """
     from onnx.numpy_helper import from_array, to_array
 
-    constants = {each.name: each for each in graph.initializer}
+    constants = {tensor.name: tensor for tensor in graph.initializer}
     makers = {name: node for node in graph.node for name in node.output}
     reads = Counter(_read(graph))
     for node in [node for node in graph.node if node.op_type == "Sub"]:
@@ -106,7 +106,7 @@ def fold_into_biases(graph: Any) -> None:
             continue
         weights, bias = list(layer.input[:2]), list(layer.input[2:])
         number = to_array(constants[constant])
-        beta = next((each.f for each in layer.attribute if each.name == "beta"), 1.0)
+        beta = next((setting.f for setting in layer.attribute if setting.name == "beta"), 1.0)
         if number.size != 1 or beta != 1.0 or not all(name in constants for name in bias):
             continue
         old_bias = to_array(constants[bias[0]]) if bias else np.zeros_like(number)
@@ -127,8 +127,8 @@ def _read(graph: Any) -> Iterator[str]:
         for attribute in node.attribute:
             for inner in (attribute.g, *attribute.graphs):
                 yield from _read(inner)
-    for each in graph.output:
-        yield each.name
+    for port in graph.output:
+        yield port.name
 
 
 def _missing(what: str) -> MissingExtraError:

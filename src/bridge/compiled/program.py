@@ -60,7 +60,7 @@ class GraphedStep:
             with self._turn:
                 if self._others is None:
                     self._others = GraphedStep(*self._made_of)
-                return tuple(each.clone() for each in self._others._replayed(tensors))
+                return tuple(output.clone() for output in self._others._replayed(tensors))
         return self._replayed(tensors)
 
     def _replayed(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -128,9 +128,7 @@ class Program:
 
     def start(self, rows: int) -> tuple[Tensor, ...]:
         """The states of rows that have just begun."""
-        return tuple(
-            placed(np.repeat(each[None], rows, 0), self.device) for each in self.plan.start
-        )
+        return tuple(placed(np.repeat(row[None], rows, 0), self.device) for row in self.plan.start)
 
     def __call__(
         self, obs: Nest, states: Any = (), *, reward: Any = None, first: Any = None
@@ -163,7 +161,7 @@ class Program:
         if self.plan.remembers:
             begins = np.zeros(rows, bool) if first is None else first
             tensors.append(placed(begins, self.device))
-            tensors += [placed(each, self.device) for each in states]
+            tensors += [placed(state, self.device) for state in states]
         with torch.no_grad(), self._precision():
             outputs = self._run(*tensors)
         state_start = len(self.step.outputs) - len(self.plan.start)
@@ -229,7 +227,7 @@ def compile_actor(
         source: Any = actor.players[policy or next(iter(actor.players))]
         missing = visible(", ".join(plan.missing))
         plan, before, after = _split(source.policy)
-        names = ", ".join(type(each).__name__ for each in (*before, *after))
+        names = ", ".join(type(piece).__name__ for piece in (*before, *after))
         warnings.warn(
             f"the program of policy {plan.name!r} is split: {names} run item by item, "
             f"for lack of a tensor form: {missing}",
@@ -266,7 +264,7 @@ def _split(policy: Policy) -> tuple[ActPlan, list[Any], list[Any]]:
 
 def _lacks(plan: ActPlan, connectors: list[Any]) -> bool:
     names = {name.split(" ")[0] for name in plan.missing}
-    return any(type(each).__name__ in names for each in connectors)
+    return any(type(connector).__name__ in names for connector in connectors)
 
 
 def _agent_side(connectors: list[Any], obs: Nest) -> Nest:
@@ -291,4 +289,4 @@ def _action_side(connectors: list[Any], actions: Nest) -> Nest:
         for connector in connectors:
             record = connector(record)
         sent.append(record.output[0])
-    return batch([nest.map_structure(np.asarray, each) for each in sent])
+    return batch([nest.map_structure(np.asarray, action) for action in sent])

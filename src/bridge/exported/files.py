@@ -24,10 +24,10 @@ def program_in(path: Path) -> Path | None:
     """
     if os.path.isdir(path):
         try:
-            manifests = [each for each in path.iterdir() if each.suffix == ".json"]
+            manifests = [file for file in path.iterdir() if file.suffix == ".json"]
         except OSError:  # what reads the folder next says why
             return None
-        programs = {_program_at(each) for each in manifests} - {None}
+        programs = {_program_at(manifest) for manifest in manifests} - {None}
         return programs.pop() if len(programs) == 1 else None
     return _program_at(path)
 

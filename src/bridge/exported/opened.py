@@ -96,28 +96,28 @@ class Artifact:
         text = json.dumps(self.manifest, indent=1, sort_keys=True) + "\n"
         write_artifact(target, self._data, text)
 
-    def __call__(self, **given: Array) -> dict[str, Array]:
+    def __call__(self, **inputs: Array) -> dict[str, Array]:
         """The outputs for some rows of inputs; states left out are zero, and every row begins.
 
         Raises:
             PieceError: An input is unknown, or of another shape.
         """
-        inputs = self.manifest["inputs"]
-        names = [port["name"] for port in inputs]
-        if not given or not {*given} <= {*names}:
+        ports = self.manifest["inputs"]
+        names = [port["name"] for port in ports]
+        if not inputs or not {*inputs} <= {*names}:
             raise PieceError(
                 f"the program of policy {self.name!r} takes other inputs",
                 expected=", ".join(names),
-                found=", ".join(given) or "none",
+                found=", ".join(inputs) or "none",
             )
-        rows = len(next(iter(given.values())))
+        rows = len(next(iter(inputs.values())))
         filled = {}
-        for port in inputs:
+        for port in ports:
             name, shape = port["name"], (rows, *port["shape"])
-            if name not in given:
+            if name not in inputs:
                 filled[name] = np.full(shape, name == "first", port["dtype"])
                 continue
-            filled[name] = np.asarray(given[name], port["dtype"])
+            filled[name] = np.asarray(inputs[name], port["dtype"])
             if filled[name].shape != shape:
                 raise PieceError(
                     f"input {name!r} of policy {self.name!r} has another shape",
@@ -197,12 +197,12 @@ def _of_onnx(data: bytes, manifest: Mapping[str, Any], file: Path) -> Callable[[
     names = [port["name"] for port in manifest["outputs"]]
 
     def run(inputs: Named) -> Named:
-        outputs = session.run(names, {name: each for name, each in inputs.items() if name in read})
+        outputs = session.run(names, {n: value for n, value in inputs.items() if n in read})
         return dict(zip(names, outputs, strict=True))
 
     try:
         session = onnx_session(data)
-        read = {each.name for each in session.get_inputs()}
+        read = {port.name for port in session.get_inputs()}
         _tried(run, manifest)
     except MissingExtraError:
         raise
@@ -226,7 +226,7 @@ def _of_torch(data: bytes, manifest: Mapping[str, Any], file: Path) -> Callable[
     def run(inputs: Named) -> Named:
         ports = [torch.from_numpy(inputs[port["name"]]) for port in manifest["inputs"]]
         with torch.no_grad():
-            return dict(zip(names, (each.numpy() for each in module(*ports)), strict=True))
+            return dict(zip(names, (output.numpy() for output in module(*ports)), strict=True))
 
     try:
         with quiet():

@@ -122,7 +122,7 @@ def model_card(
     """
     env = (measured or {}).get("env") or facts["environment"]
     algorithm = facts["algorithm"] or ""
-    tags = [_TASK, "rllib", *(visible(each) for each in (algorithm, env) if each)]
+    tags = [_TASK, "rllib", *(visible(word) for word in (algorithm, env) if word)]
     front = [
         "library_name: rlconnect",
         f"pipeline_tag: {_TASK}",

@@ -90,7 +90,7 @@ class LoadedPolicies(Acts, Mapping[str, LoadedPolicy]):
 
     def _repr_html_(self) -> str:
         """All policies for a notebook."""
-        return "<br>".join(each._repr_html_() for each in self._policies.values())
+        return "<br>".join(policy._repr_html_() for policy in self._policies.values())
 
     def __getstate__(self) -> dict[str, Any]:
         return {"natives": self.natives}

@@ -77,7 +77,7 @@ class LoadedPolicy(Acts):
         slots = list(range(len(observations)))
         self._staged.reset(slots)
         columns = self._staged.step(slots, observations, None)
-        return {name: nest.taken(each, 0) for name, each in columns.items()} if is_one else columns
+        return nest.taken(columns, 0) if is_one else columns
 
     @cached_property
     def _staged(self) -> Staged:
@@ -128,7 +128,7 @@ class LoadedPolicy(Acts):
         return self.draw()._repr_html_()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: each for name, each in vars(self).items() if name not in _MADE}
+        return {name: value for name, value in vars(self).items() if name not in _MADE}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state)

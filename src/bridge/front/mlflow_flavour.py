@@ -85,8 +85,8 @@ def _load_pyfunc(path: str) -> PyfuncPolicy:
 
 
 def _rows(part: Any, space: Any) -> Array:
-    found = np.asarray(part)
-    return found.astype(space.dtype) if space.shape and found.dtype != space.dtype else found
+    rows = np.asarray(part)
+    return rows.astype(space.dtype) if space.shape and rows.dtype != space.dtype else rows
 
 
 @contextmanager

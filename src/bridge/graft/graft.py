@@ -116,7 +116,7 @@ def graft(
     )
     _start_new_actions(adapted, grown, outputs, courses, new_action_probability)
     proof = _proven(adapted, grown, outputs, courses, new_action_probability)
-    told = {
+    record = {
         "features": feature_names(sees, kept),
         "actions": _actions_text(outputs),
         "in_front": [str(step) for step in chain.action] if is_in_front else [],
@@ -125,7 +125,7 @@ def graft(
     }
     return replace(
         grown,
-        migration={**start.migration, "training": training, GRAFT: told},
+        migration={**start.migration, "training": training, GRAFT: record},
         certificate={},
         learner=None,
     )
@@ -169,9 +169,9 @@ def _outputs(adapted: V2Triple, takes: Space[Any]) -> tuple[Outputs, bool]:
     bound = AdapterChain(action=steps).bind(adapted.observation_space, gives)
     bounding = adapted.module_to_env[NormalizeAndClipActions]
     is_stretched = any(piece.normalize_actions for piece in bounding)
-    found = outputs_of(gives, takes, bound.act, is_stretched=is_stretched)
-    if found is not None:
-        return found, False
+    outputs = outputs_of(gives, takes, bound.act, is_stretched=is_stretched)
+    if outputs is not None:
+        return outputs, False
     same = outputs_of(gives, gives, lambda value: value, is_stretched=False)
     assert same is not None, "nothing changes"
     return same, True
@@ -243,8 +243,8 @@ def _dist_inputs(triple: V2Triple, courses: list[Any]) -> Any:
     """Inputs of the old distribution at the first observation of each course."""
     stages = at_rest(triple)
     slots = [f"first-{place}" for place in range(len(courses))]
-    found = stages.step(slots, [course[0] for course in courses], None)
-    return np.asarray(found["outputs"])
+    by_stage = stages.step(slots, [course[0] for course in courses], None)
+    return np.asarray(by_stage["outputs"])
 
 
 def _proven(
@@ -303,9 +303,9 @@ class _Compared:
 
     def step(self, slots: Any, observations: Any, rewards: Any) -> dict[str, Any]:
         """What both give: outputs, values, and actions as the environment gets them."""
-        found = self._stages.step(slots, observations, rewards)
+        by_stage = self._stages.step(slots, observations, rewards)
         names = ("outputs", "value", *(["action"] if self._acts else []))
-        told: dict[str, Any] = {name: found[name] for name in names if name in found}
-        if self._places is not None and "outputs" in told:
-            told["outputs"] = told["outputs"][..., self._places]
-        return told
+        compared: dict[str, Any] = {name: by_stage[name] for name in names if name in by_stage}
+        if self._places is not None and "outputs" in compared:
+            compared["outputs"] = compared["outputs"][..., self._places]
+        return compared

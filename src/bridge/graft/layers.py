@@ -132,15 +132,15 @@ def grow_lstm(old: nn.LSTM, new: nn.LSTM, before: Places) -> Places:
 
 
 def _units(layers: nn.Sequential) -> list[_Unit]:
-    found: list[_Unit] = []
+    units: list[_Unit] = []
     for part in layers:
         if isinstance(part, (nn.Linear, nn.Conv2d)):
-            found.append(_Unit(part, None, None))
+            units.append(_Unit(part, None, None))
         elif isinstance(part, (nn.LayerNorm, LayerNorm1D)):
-            found[-1] = _Unit(found[-1].layer, part, None)
+            units[-1] = _Unit(units[-1].layer, part, None)
         elif not isinstance(part, nn.ZeroPad2d):
-            found[-1] = _Unit(found[-1].layer, found[-1].norm, part)
-    return found
+            units[-1] = _Unit(units[-1].layer, units[-1].norm, part)
+    return units
 
 
 def _grow_units(old: Sequence[_Unit], new: Sequence[_Unit], before: Places) -> Places:
@@ -197,10 +197,10 @@ def _hand_on(new: _Unit, before: Places) -> Places:
     if new.norm is not None:
         raise PieceError("a layer more that is normalised cannot hand its inputs on")
     is_paired = not is_plain and not before.is_positive
-    wanted = count * (1 + is_paired)
-    if more < wanted:
-        raise _narrower(more, wanted)
-    rows = np.arange(wanted)
+    units = count * (1 + is_paired)
+    if more < units:
+        raise _narrower(more, units)
+    rows = np.arange(units)
     weight = torch.eye(count)
     if is_paired:
         weight = torch.cat([weight, -weight])

@@ -102,8 +102,8 @@ def _several_choices(gives: Any, takes: Any, act: Callable[[Any], Any]) -> Outpu
     sources = _sources(drawn.reshape(len(drawn), -1), np.asarray(act(drawn)))
     if sources is None or np.ndim(takes.nvec) != 1:
         return None
-    starts, own = np.cumsum([0, *takes.nvec]), np.cumsum([0, *sizes])
-    places = np.zeros(own[-1], np.intp)
+    starts, old_starts = np.cumsum([0, *takes.nvec]), np.cumsum([0, *sizes])
+    places = np.zeros(old_starts[-1], np.intp)
     biases, silent = {}, []
     for target, (source, value) in enumerate(sources):
         choices = starts[target] + np.arange(takes.nvec[target])
@@ -115,9 +115,9 @@ def _several_choices(gives: Any, takes: Any, act: Callable[[Any], Any]) -> Outpu
         size = sizes[source]
         if size > len(choices):
             return None
-        places[own[source] : own[source + 1]] = choices[:size]
+        places[old_starts[source] : old_starts[source + 1]] = choices[:size]
         if size < len(choices):
-            silent.append((choices[size:], own[source] + np.arange(size)))
+            silent.append((choices[size:], old_starts[source] + np.arange(size)))
     kept = {source for source, _ in sources if source is not None}
     return Outputs(takes, places, biases, tuple(silent)) if len(kept) == len(sizes) else None
 
@@ -151,16 +151,16 @@ def _numbers(
 
 def _sources(before: Array, after: Array) -> list[tuple[int | None, float]] | None:
     """For each number of adapted actions the one it is a copy of, or what it always is."""
-    found: list[tuple[int | None, float]] = []
+    sources: list[tuple[int | None, float]] = []
     for column in after.T:
-        same = [place for place, own in enumerate(before.T) if np.array_equal(own, column)]
+        same = [place for place, number in enumerate(before.T) if np.array_equal(number, column)]
         if same:
-            found.append((same[0], 0.0))
+            sources.append((same[0], 0.0))
         elif (column == column[0]).all():
-            found.append((None, float(column[0])))
+            sources.append((None, float(column[0])))
         else:
             return None
-    return found
+    return sources
 
 
 def _drawn(space: Any) -> Array:

@@ -202,9 +202,11 @@ def _wider_filter(
     middle = np.where(is_bounded, (low + high) / 2, 0.0)
     deviation = (high - low) / np.sqrt(12.0)  # of a number anywhere in its range
     state = old.get_state()
-    for own in state.values():
-        own["shape"] = np.array(space.shape, np.int64)
-        own["running_stats"] = [_wider_stat(own["running_stats"][0], middle, deviation)]
+    for agent_state in state.values():
+        agent_state["shape"] = np.array(space.shape, np.int64)
+        agent_state["running_stats"] = [
+            _wider_stat(agent_state["running_stats"][0], middle, deviation)
+        ]
     wider.set_state(state)
     return wider
 

@@ -54,8 +54,8 @@ class Casting:
         elif isinstance(self.mapping, Mapping):
             name = self.mapping.get(agent_id)
             if name is None:
-                patterns = [each for each in self.mapping if isinstance(each, str)]
-                fits = (each for each in patterns if fnmatchcase(str(agent_id), each))
+                patterns = [pattern for pattern in self.mapping if isinstance(pattern, str)]
+                fits = (pattern for pattern in patterns if fnmatchcase(str(agent_id), pattern))
                 name = self.mapping.get(next(fits, None))
         else:
             name = self.mapping(*_arguments(self.mapping, agent_id))
@@ -72,9 +72,9 @@ class Casting:
 def _arguments(mapping: Callable[..., Any], agent_id: Hashable) -> list[Any]:
     """The agent, and None for each further argument that RLlib would have passed."""
     required = [
-        each
-        for each in inspect.signature(mapping).parameters.values()
-        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
-        and each.default is each.empty
+        parameter
+        for parameter in inspect.signature(mapping).parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        and parameter.default is parameter.empty
     ]
     return [agent_id, *[None] * (len(required) - 1)]

@@ -157,7 +157,7 @@ def _held(source: Any) -> Natives:
         triple = V2Triple.of(source)
         return Natives({triple.name: triple})
     if isinstance(source, Mapping) and source:
-        return Natives({str(name): _held(each).only for name, each in source.items()})
+        return Natives({str(name): _held(native).only for name, native in source.items()})
     if hasattr(source, "manifest") and hasattr(source, "name"):
         return Natives({source.name: source})
     raise PieceError(
@@ -190,8 +190,8 @@ def _in_folder(
     if several is not None:
         folders, content = several
         players = {
-            name: next(iter(_in_folder(each, None, mapping, options).policies.values()))
-            for name, each in folders.items()
+            name: next(iter(_in_folder(folder, None, mapping, options).policies.values()))
+            for name, folder in folders.items()
         }
         return Natives(players, mapping or mapping_of(content))
     if (Path(path) / MIGRATION_FILE).is_file():
@@ -231,12 +231,12 @@ def _parts(checkpoint: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     from ...v2.connectors.connector import ConnectorV2
 
     pieces = [
-        each
-        for each in checkpoint.components
-        if each.pieces or each.component_class.startswith(_PIECES)
+        component
+        for component in checkpoint.components
+        if component.pieces or component.component_class.startswith(_PIECES)
     ]
-    places = {each.path for each in pieces}
-    tops = [each for each in pieces if not any(_is_below(each.path, place) for place in places)]
+    places = {piece.path for piece in pieces}
+    tops = [piece for piece in pieces if not any(_is_below(piece.path, place) for place in places)]
     if not tops:
         raise NotACheckpointError(
             f"{checkpoint.path} holds nothing that acts",
@@ -245,10 +245,10 @@ def _parts(checkpoint: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             hint=f"see what it holds: {command('inspect', checkpoint.path)}",
         )
     return {
-        each.path or Path(checkpoint.path).name: ConnectorV2.from_checkpoint(
-            Path(checkpoint.path, each.path), **words_of(options)
+        piece.path or Path(checkpoint.path).name: ConnectorV2.from_checkpoint(
+            Path(checkpoint.path, piece.path), **words_of(options)
         )
-        for each in tops
+        for piece in tops
     }
 
 

@@ -50,7 +50,7 @@ def _of_modules() -> set[str]:
 
 
 def _known(options: Mapping[str, Any], known_names: set[str], what: str) -> dict[str, Any]:
-    set_options = {name: each for name, each in options.items() if each is not None}
+    set_options = {name: value for name, value in options.items() if value is not None}
     for name in set_options:
         if name in known_names:
             continue

@@ -163,20 +163,20 @@ def triples_of(
     regroups = before is not None and bool(before[AgentToModuleMapping])
     is_own = regroups and has_own_pieces(before, after)
     triples = {}
-    for name, each in modules.items():
+    for name, module in modules.items():
         pipelines = (before, after)
         if is_own:
             pipelines = module_pipelines(before, after, name)
         elif before is None or regroups:
-            spaces = each.observation_space, each.action_space
+            spaces = module.observation_space, module.action_space
             pipelines = None, module_to_env_pipeline(*spaces)
-        triples[name] = V2Triple(pipelines[0], each, pipelines[1], name, timestep)
+        triples[name] = V2Triple(pipelines[0], module, pipelines[1], name, timestep)
     return triples
 
 
 def _set_mapping(pipelines: Sequence[Any], casting: Casting, *, is_given: bool) -> None:
     """Let pieces ask the caller's mapping; or, where theirs is lost, the names of the modules."""
-    for piece in (each for line in pipelines for each in line.connectors):
+    for piece in (piece for line in pipelines for piece in line.connectors):
         mapping_fn = getattr(piece, "agent_to_module_mapping_fn", None)
         if mapping_fn is not None and (is_given or isinstance(mapping_fn, LostMapping)):
             piece.agent_to_module_mapping_fn = lambda agent, *rest, **more: casting(agent)

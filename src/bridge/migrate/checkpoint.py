@@ -79,7 +79,7 @@ def _write_parts(triple: V2Triple, learner: Any, folder: Path) -> list[list[str]
         for name, part in parts.items():
             part.save_to_path(Path(scratch, name))
         lost = write_without_pickles(Path(scratch), folder)
-    return [[each.where, each.what] for each in lost]
+    return [[problem.where, problem.what] for problem in lost]
 
 
 def write_evidence(plan: MigrationPlan, folder: Path, **beside: Any) -> None:

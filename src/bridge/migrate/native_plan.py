@@ -102,11 +102,11 @@ class NativePlan(MigrationPlan):
         return verify(self.triple(), self.native, **{**self.proofs, **options})
 
     @override
-    def prove_on(self, **given: Any) -> MigrationPlan:
+    def prove_on(self, **options: Any) -> MigrationPlan:
         """Take how many observations are drawn; there is no step to prove on others."""
         for name in ("samples", "seed"):
-            if given.get(name) is not None:
-                self.proofs[name] = given[name]
+            if options.get(name) is not None:
+                self.proofs[name] = options[name]
         return self
 
     @override

@@ -276,7 +276,7 @@ class MigrationPlan:
             plan.proof = proof_from(data.get("proof") or {})
             names = [step.name for step in plan.steps]
             steps = data.get("steps") or []
-            saved = [each["name"] for each in steps]
+            saved = [step["name"] for step in steps]
             if names != saved:
                 raise CorruptCheckpointError(
                     f"{target} is the plan of another policy",
@@ -426,7 +426,9 @@ def one_native(source: Any, policy_id: str | None, **options: Any) -> Policy | V
             expected=f"policy_id=, one of {names}",
             hint="name one: migrate(PATH, policy=ID); in a terminal --policy ID.",
         )
-    policy = next(each for name, each in by_name.items() if name == policy_id or len(by_name) == 1)
+    policy = next(
+        native for name, native in by_name.items() if name == policy_id or len(by_name) == 1
+    )
     if isinstance(policy, Policy):
         return policy
     if is_triple(policy):
@@ -441,4 +443,4 @@ def one_native(source: Any, policy_id: str | None, **options: Any) -> Policy | V
 def _custom(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that are the author's own classes."""
     prefixes = ("custom_", "trust")
-    return {name: each for name, each in options.items() if each and name.startswith(prefixes)}
+    return {name: value for name, value in options.items() if value and name.startswith(prefixes)}

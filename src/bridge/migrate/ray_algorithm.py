@@ -150,7 +150,7 @@ class RayAlgorithm:
         env_config = config.get("env_config")
         learning = training_settings(config)
         if self.name not in ("PPO", "APPO"):
-            learning = {key: each for key, each in learning.items() if key in _FOR_ANY}
+            learning = {key: value for key, value in learning.items() if key in _FOR_ANY}
         if _BATCH in learning:  # what Ray's settings are read by; the plain name only reads it
             learning[f"_{_BATCH}"] = learning.pop(_BATCH)
         if self.name == "SAC":  # it has three rates, each by its own name
@@ -197,7 +197,7 @@ class RayAlgorithm:
     def _own_to_module(self) -> list[ConnectorV2]:
         """The pieces before Ray's defaults, which its runners add with what they know."""
         pieces = self.acting.to_module
-        kinds = [type(each) for each in pieces]
+        kinds = [type(piece) for piece in pieces]
         custom = pieces[: kinds.index(AddTimeDimToBatchAndZeroPad)]
         is_default = bool(custom) and type(custom[-1]) is AddObservationsFromEpisodesToBatch
         return custom[:-1] if is_default else custom
@@ -235,7 +235,7 @@ def _builds(pieces: Iterable[ConnectorV2]) -> list[tuple[Any, ...]]:
     builds = []
     for piece in pieces:
         args, kwargs = piece.get_ctor_args_and_kwargs()
-        rest = {key: each for key, each in kwargs.items() if not key.startswith("input_")}
+        rest = {key: value for key, value in kwargs.items() if not key.startswith("input_")}
         builds.append((type(piece), args, rest))
     return builds
 
@@ -252,7 +252,7 @@ def _write(
     *args: Any,
     state: str = COMPONENT_STATE,
     metadata: str = COMPONENT_JSON,
-    **told: Any,
+    **facts: Any,
 ) -> None:
     write_component(
         folder,
@@ -263,6 +263,6 @@ def _write(
         state_name=state,
         class_name=CLASS_FILE,
         metadata_name=metadata,
-        metadata=told,
+        metadata=facts,
         use_msgpack=False,
     )

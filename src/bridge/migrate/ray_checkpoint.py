@@ -142,7 +142,7 @@ def _acts_otherwise(policy: Policy) -> bool:
     """Whether the environment takes other actions than the policy's network gives."""
     pieces = policy.action_connectors.connectors if policy.action_connectors else ()
     return acted_space(policy) != policy.action_space or not all(
-        type(each).__module__.startswith(f"{__name__.partition('.')[0]}.") for each in pieces
+        type(piece).__module__.startswith(f"{__name__.partition('.')[0]}.") for piece in pieces
     )
 
 
@@ -167,14 +167,14 @@ def acting_together(
     """
     policies = {name: plan.policy for name, plan in plans.items()}
     triples = {name: plan.triple() for name, plan in plans.items()}
-    before = {name: _own(each[0].connectors) for name, each in triples.items()}
-    after = {name: list(each[2].connectors) for name, each in triples.items()}
+    before = {name: _own(triple[0].connectors) for name, triple in triples.items()}
+    after = {name: list(triple[2].connectors) for name, triple in triples.items()}
     flattens = [(FlattenObservations.__name__, {"multi_agent": False, "agent_ids": None})]
     if _same(before) in ([], flattens) and _same(after) is not None:
         shared: list[ConnectorV2] = [FlattenObservations(multi_agent=True)] if _same(before) else []
-        modules = {name: each[1] for name, each in triples.items()}
+        modules = {name: triple[1] for name, triple in triples.items()}
         to_env = next(iter(after.values()))
-        place = [type(each) for each in to_env].index(UnBatchToIndividualItems) + 1
+        place = [type(piece) for piece in to_env].index(UnBatchToIndividualItems) + 1
         to_env.insert(place, ModuleToAgentUnmapping())
     else:
         shared = wrapped_agent_sides(policies)
@@ -207,26 +207,26 @@ def acting_together(
 
 def _own(pieces: list[ConnectorV2]) -> list[ConnectorV2]:
     """The pieces before the defaults."""
-    default = {type(each) for each in env_to_module_pipeline().connectors}
-    return [each for each in pieces if type(each) not in default]
+    default = {type(piece) for piece in env_to_module_pipeline().connectors}
+    return [piece for piece in pieces if type(piece) not in default]
 
 
 def _same(pieces: Mapping[str, list[ConnectorV2]]) -> list[Any] | None:
     """What the pieces of all of them are; None where they differ."""
-    descriptions = [_settings_of(each) for each in pieces.values()]
-    return descriptions[0] if all(each == descriptions[0] for each in descriptions) else None
+    descriptions = [_settings_of(of_policy) for of_policy in pieces.values()]
+    return descriptions[0] if all(other == descriptions[0] for other in descriptions) else None
 
 
 def _settings_of(pieces: list[ConnectorV2]) -> list[Any]:
     """What pieces are and how they are set, their spaces apart."""
     return [
         (
-            type(each).__name__,
+            type(piece).__name__,
             {
                 name: setting
-                for name, setting in each.get_ctor_args_and_kwargs()[1].items()
+                for name, setting in piece.get_ctor_args_and_kwargs()[1].items()
                 if not name.startswith("input_")
             },
         )
-        for each in pieces
+        for piece in pieces
     ]

@@ -45,7 +45,7 @@ def spec_of(module: Any) -> RLModuleSpec:
 def is_plain(value: Any) -> bool:
     """Whether a setting is a value, not an object."""
     if isinstance(value, Mapping):
-        return all(isinstance(key, str) and is_plain(each) for key, each in value.items())
+        return all(isinstance(key, str) and is_plain(item) for key, item in value.items())
     if isinstance(value, (list, tuple)):
         return all(map(is_plain, value))
     return value is None or isinstance(value, (str, int, float, bool))

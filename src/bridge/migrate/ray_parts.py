@@ -118,7 +118,7 @@ class RayParts:
         for part in self.parts:
             code += _authors_own(getattr(part, "connector", None))
             for classes in (getattr(part, "model_config", {}).get(CUSTOM) or {}).values():
-                code += [".".join(saved_name(each)) for each in classes.values()]
+                code += [".".join(saved_name(cls)) for cls in classes.values()]
         return RayNeeds(self.faces(), tuple(dict.fromkeys(code)), **beside)
 
 
@@ -185,6 +185,6 @@ def is_face(part: Any) -> bool:
 def _authors_own(connector: Any) -> list[str]:
     """The connectors in one, or in a pipeline, that are no class of ours."""
     if hasattr(connector, "connectors"):
-        return [name for each in connector.connectors for name in _authors_own(each)]
+        return [name for inner in connector.connectors for name in _authors_own(inner)]
     is_ours = type(connector).__module__.startswith(f"{__name__.partition('.')[0]}.")
     return [] if connector is None or is_ours else [str(connector.to_state()[0])]

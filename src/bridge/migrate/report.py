@@ -63,7 +63,7 @@ def _steps(plan: MigrationPlan) -> list[str]:
 
 def _side(plan: MigrationPlan, side: str, title: str) -> str:
     """One part of the way of an observation: each old piece beside what stands there now."""
-    steps = sorted((step for step in plan.steps if step.side == side), key=lambda each: each.place)
+    steps = sorted((step for step in plan.steps if step.side == side), key=lambda step: step.place)
     rows = "".join(
         f"<div class=piece><b>{escape(step.name)}</b></div><div class=to>&rarr;</div>{_new(step)}"
         for step in steps

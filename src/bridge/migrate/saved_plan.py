@@ -99,7 +99,7 @@ def proofs_in(data: Mapping[str, Any]) -> dict[str, Any]:
 def history_in(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What was done to a migration and when, oldest first."""
     with at("history"):
-        return [dict(mapping(each)) for each in data.get("history") or []]
+        return [dict(mapping(entry)) for entry in data.get("history") or []]
 
 
 def origin_of(source: str) -> dict[str, str]:

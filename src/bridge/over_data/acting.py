@@ -148,7 +148,7 @@ def act_on(
     is_seen = is_behind_connectors(native, first.observations, observations)
     space = None if is_seen else policy_spaces(native)[0]
     actor = actor_behind(native) if is_seen else Actor.from_policy(native)
-    parts = (in_space(each, space) for each in chain([first], parts))
+    parts = (in_space(part, space) for part in chain([first], parts))
     rows = episodes = files = files_kept = 0
     with Hands(Acting(actor, explore, seed), processes, on_ray=ray) as hands:
         _claim(folder, order)

@@ -146,7 +146,7 @@ class Appraisal:
             "steps": self.steps,
             "gamma": self.gamma,
             "behavior": {"value": self.behavior, "interval": _ends(self.behavior_interval)},
-            "estimates": {name: _told(each) for name, each in self.estimates.items()},
+            "estimates": {name: _told(estimate) for name, estimate in self.estimates.items()},
             "effective_sample_size": None if self.weights is None else self.weights.effective,
             "weights": None if self.weights is None else _told_weights(self.weights),
         }
@@ -264,7 +264,7 @@ def _appraised(
     notes: list[str] = []
     has_weights = watched_steps.has_weights
     if not has_weights and may_skip:
-        methods = [each for each in methods if each == "dm"]
+        methods = [method for method in methods if method == "dm"]
         notes.append(
             "the policy takes one of many actions for sure, so nothing is weighed"
             if watched_steps.chances is None
@@ -272,7 +272,7 @@ def _appraised(
             "name the policy that recorded it (--behavior PATH)"
         )
     if watched_steps.model is None and may_skip:
-        methods = [each for each in methods if each not in NEED_MODEL]
+        methods = [method for method in methods if method not in NEED_MODEL]
         notes.append("observations are images and actions not few, so no model is fitted")
     if not methods:
         watched_steps.steps()
@@ -293,10 +293,10 @@ def _appraised(
         )
     behavior = float(returns.mean())
     estimates = {
-        each: Estimate.of(returns, judged(each, steps, gamma), doubts_of(each, steps))
-        for each in methods
+        method: Estimate.of(returns, judged(method, steps, gamma), doubts_of(method, steps))
+        for method in methods
     }
-    doubts = dict.fromkeys(doubt for each in estimates.values() for doubt in each.doubts)
+    doubts = dict.fromkeys(doubt for estimate in estimates.values() for doubt in estimate.doubts)
     return Appraisal(
         policy,
         data,
@@ -353,7 +353,7 @@ def _model_settings(settings: Mapping[str, Any] | None, steps: int, seed: int) -
 
 def _ends(interval: Interval) -> list[float | None]:
     ends = (interval.low, interval.high)
-    return [float(each) if np.isfinite(each) else None for each in ends]
+    return [float(end) if np.isfinite(end) else None for end in ends]
 
 
 def _told(estimate: Estimate) -> dict[str, Any]:

@@ -128,8 +128,8 @@ class Choices:
         if first is None:
             best = np.asarray(xp.to_numpy(self.best(inputs))).reshape(rows).astype(np.int64)
             return np.eye(count)[best]
-        rest = [self.logp(inputs, np.full(rows, each)) for each in range(1, count)]
-        columns = [np.asarray(each, np.float64).reshape(rows) for each in (first, *rest)]
+        rest = [self.logp(inputs, np.full(rows, choice)) for choice in range(1, count)]
+        columns = [np.asarray(column, np.float64).reshape(rows) for column in (first, *rest)]
         return np.exp(np.stack(columns, axis=1))
 
     def _logp(self, inputs: Any, actions: Nest) -> Array | None:

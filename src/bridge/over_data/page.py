@@ -38,18 +38,18 @@ def page_of(appraisal: Appraisal) -> str:
 def _part(title: str, appraisal: Appraisal) -> list[str]:
     rows = [("as recorded", appraisal.behavior, *_ends(appraisal.behavior_interval), False)]
     rows += [
-        (TITLES[name], each.v_target, *_ends(each.interval), True)
-        for name, each in appraisal.estimates.items()
+        (TITLES[name], estimate.v_target, *_ends(estimate.interval), True)
+        for name, estimate in appraisal.estimates.items()
     ]
     across = "discounted return; the broken line: as recorded"
     chart = interval_rows(rows, appraisal.behavior, title, across)
-    numbers = [(name, *(f"{each:.5g}" for each in ends)) for name, *ends, _ in rows]
+    numbers = [(name, *(f"{end:.5g}" for end in ends)) for name, *ends, _ in rows]
     body = [
         f"<h2>{escape(title)}</h2>",
         f"<div class=card>{chart}</div>",
         f"<div class=card>{table(('method', 'value', 'from', 'to (95 %)'), numbers)}</div>",
-        *(f'<p class="finding">{escape(_sentence(each))}</p>' for each in appraisal.findings),
-        *(f"<p class=soft>{escape(_sentence(each))}</p>" for each in appraisal.notes),
+        *(f'<p class="finding">{escape(_sentence(finding))}</p>' for finding in appraisal.findings),
+        *(f"<p class=soft>{escape(_sentence(note))}</p>" for note in appraisal.notes),
     ]
     if appraisal.weights is not None:
         body += ["<h2>How much of the data speaks for it</h2>", _weights(appraisal.weights)]
@@ -59,7 +59,7 @@ def _part(title: str, appraisal: Appraisal) -> list[str]:
 def _weights(weights: Weights) -> str:
     counts, labels, titles = bins(weights)
     chart = bars(counts, labels, titles, "Weights of episodes", "weight of an episode")
-    lines = "".join(f"<p>{escape(_sentence(each))}</p>" for each in weight_words(weights))
+    lines = "".join(f"<p>{escape(_sentence(words))}</p>" for words in weight_words(weights))
     return (
         f"<div class=card>{lines}<p class=soft>Episodes by how much likelier they are under the "
         f"policy:</p>{chart}</div>"
@@ -73,7 +73,7 @@ def _differences(appraisal: Appraisal) -> list[str]:
     ]
     if not rows:
         return []
-    lines = "".join(f"<p>{escape(_sentence(each))}</p>" for each in difference_words(appraisal))
+    lines = "".join(f"<p>{escape(_sentence(words))}</p>" for words in difference_words(appraisal))
     chart = interval_rows(rows, 0.0, "Differences", "how much more the first is worth")
     numbers = [
         (TITLES[name], f"{more:.5g}", interval_text(interval))

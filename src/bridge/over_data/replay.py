@@ -63,7 +63,7 @@ class Answers:
         stop = 0
         for size in (lengths + 1).tolist():
             rows = slice(stop, stop + size)
-            yield _answers(None if each is None else each[rows] for each in _columns(self))
+            yield _answers(None if column is None else column[rows] for column in _columns(self))
             stop += size
 
 
@@ -118,7 +118,7 @@ def _in_turn(watcher: Watcher, recordings: Recordings, earned: Array, done: Nest
                 nest.taken(done, places),
             )
             if collected is None:
-                collected = _answers(_room(each, len(earned)) for each in _columns(answers))
+                collected = _answers(_room(column, len(earned)) for column in _columns(answers))
             for column, part in zip(_columns(collected), _columns(answers), strict=True):
                 if column is not None:
                     column[places] = part
@@ -130,7 +130,7 @@ def _in_turn(watcher: Watcher, recordings: Recordings, earned: Array, done: Nest
 def joined_answers(parts: Sequence[Answers]) -> Answers:
     """Rows of answers, one part after the other."""
     columns = zip(*map(_columns, parts), strict=True)
-    return _answers(None if each[0] is None else np.concatenate(each) for each in columns)
+    return _answers(None if rows[0] is None else np.concatenate(rows) for rows in columns)
 
 
 def _columns(answers: Answers) -> list[Any]:

@@ -214,14 +214,14 @@ def watched(
     columns: dict[str, list[Any]] = {}
     ids: list[str] = []
 
-    def keep(**found: Any) -> None:
-        for name, value in found.items():
+    def keep(**parts: Any) -> None:
+        for name, value in parts.items():
             columns.setdefault(name, []).append(value)
 
-    held = watching.data.recordings_at_once(policy, keep=True)
+    groups = watching.data.recordings_at_once(policy, keep=True)
     if not by_episode:
-        held = (each.rows() for each in held)
-    for group, answers in watching.answers(held, 0 if with_model is False else _DRAWS):
+        groups = (group.rows() for group in groups)
+    for group, answers in watching.answers(groups, 0 if with_model is False else _DRAWS):
         ids += group.ids
         keep(
             lengths=group.lengths,
@@ -258,7 +258,7 @@ def watched(
         for name, parts in columns.items()
         if name != "behavior" and parts[0] is not None
     }
-    is_recorded = all(each is not None for each in columns["behavior"])
+    is_recorded = all(part is not None for part in columns["behavior"])
     recorded = np.concatenate(columns["behavior"]) if is_recorded else None
     if recorded is None and behavior is not None:
         again = watched(behavior, policy=policy, by_episode=by_episode)

@@ -90,7 +90,7 @@ def _stretches(source: Any) -> bool:
     if isinstance(source, Policy):
         return bool(source.config.get("normalize_actions", True))
     pieces = getattr(source.module_to_env, "connectors", ()) if source is not None else ()
-    return any(bool(getattr(each, "normalize_actions", False)) for each in pieces)
+    return any(bool(getattr(piece, "normalize_actions", False)) for piece in pieces)
 
 
 class PlannedWatcher:
@@ -110,9 +110,7 @@ class PlannedWatcher:
 
     def begin(self, count: int) -> None:
         """Forget everything."""
-        self._memory = tuple(
-            np.broadcast_to(each, (count, *each.shape)) for each in self._plan.start
-        )
+        self._memory = tuple(np.broadcast_to(row, (count, *row.shape)) for row in self._plan.start)
         self._is_first = True
 
     def step(self, obs: Nest, rewards: Array, actions: Nest) -> Answers:
@@ -131,7 +129,7 @@ class PlannedWatcher:
             return self._choices.remembered(inputs, actions)
 
         first = np.full(count, self._is_first)
-        memory = tuple(each[:count] for each in self._memory)
+        memory = tuple(column[:count] for column in self._memory)
         how = Running(run, choose, self._constants, self._plan.start)
         earned = rewards if self._plan.needs_reward else None
         _, self._memory = run_step(self._plan, how, obs, earned, first, memory)
@@ -178,8 +176,8 @@ class LegacyWatcher:
         pairs = zip(slots, unbatch(obs), rewards, strict=True)
         ready = agent(
             [
-                AgentConnectorDataType(slot, "agent", {"new_obs": each, "rewards": float(earned)})
-                for slot, each, earned in pairs
+                AgentConnectorDataType(slot, "agent", {"new_obs": item, "rewards": float(earned)})
+                for slot, item, earned in pairs
             ]
         )
         if len(ready) != len(slots):
@@ -189,13 +187,13 @@ class LegacyWatcher:
                 found=str(len(ready)),
                 hint="judge the policy without them.",
             )
-        batches = [each.data.sample_batch for each in ready]
+        batches = [record.data.sample_batch for record in ready]
         columns = joined_batches(batches)
         _, states, fetches = self._policy.compute_actions_from_input_dict(columns, explore=False)
         inputs = fetches["action_dist_inputs"]
         answers = self._choices.answers(inputs, actions, flat_view(columns["obs"]))
         remembered = self._choices.remembered(inputs, actions)
-        records = [each.data.raw_dict for each in ready]
+        records = [record.data.raw_dict for record in ready]
         named = [(slot, "agent") for slot in slots]
         for answer in answers_of(named, records, (remembered, states, fetches)):
             agent.on_policy_output(answer)
@@ -251,7 +249,7 @@ class EpisodeWatcher:
         inputs = sent.get("action_dist_inputs")
         inputs = sent["actions"] if inputs is None else inputs
         self._brain.gives_actions = "action_dist_inputs" not in sent
-        inputs = np.stack([np.asarray(xp.to_numpy(each)) for each in inputs])
+        inputs = np.stack([np.asarray(xp.to_numpy(row)) for row in inputs])
         answers = self._choices.answers(inputs, actions, view)
         remembered = unbatch(self._choices.remembered(inputs, actions))
         sent.pop("actions")

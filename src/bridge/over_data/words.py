@@ -48,8 +48,8 @@ def difference_words(appraisal: Appraisal) -> list[str]:
     other = appraisal.against
     if other is None or not appraisal.differences:
         return []
-    better = [name for name, (_, each) in appraisal.differences.items() if each.low > 0]
-    worse = [name for name, (_, each) in appraisal.differences.items() if each.high < 0]
+    better = [name for name, (_, interval) in appraisal.differences.items() if interval.low > 0]
+    worse = [name for name, (_, interval) in appraisal.differences.items() if interval.high < 0]
     sentences = []
     if better:
         sentences.append(f"{appraisal.policy} is worth more by {', '.join(better)}")

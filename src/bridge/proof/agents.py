@@ -105,8 +105,8 @@ class _Table:
         total, _, agents = play_together(
             self.env, obs, lambda seen, earned: self._act(seed, seen, earned, actors, watchers)
         )
-        for each in (*actors.values(), *(watchers or {}).values()):
-            each.reset([f"{seed}/{agent}" for agent in agents])
+        for side in (*actors.values(), *(watchers or {}).values()):
+            side.reset([f"{seed}/{agent}" for agent in agents])
         return total
 
     def _act(

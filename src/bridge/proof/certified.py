@@ -68,5 +68,5 @@ def compare_with_source(
         migrated.certificate,
         absolute=absolute,
         relative=relative,
-        in_form=lambda wanted, found: in_form_of(wanted, found, space),
+        in_form=lambda saved, mine: in_form_of(saved, mine, space),
     )

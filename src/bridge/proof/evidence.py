@@ -92,7 +92,7 @@ class Evidence:
             ("seed", "none" if self.seed is None else str(self.seed)),
             ("command", self.command or "a call from Python"),
             ("versions", ", ".join(f"{name} {number}" for name, number in self.versions.items())),
-            *((each.path or each.name, _sum_words(each)) for each in self.sides),
+            *((side.path or side.name, _sum_words(side)) for side in self.sides),
         ]
 
 

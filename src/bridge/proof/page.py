@@ -41,7 +41,7 @@ def sections_of(verdict: Verdict) -> list[str]:
         f"<p class=soft>{escape(_sentence(verdict.meaning()))}</p>",
         *_furthest(verdict),
         "<h2>What it does</h2>",
-        *(f"<p>{escape(_sentence(each))}</p>" for each in verdict.consequences()),
+        *(f"<p>{escape(_sentence(sentence))}</p>" for sentence in verdict.consequences()),
         "<h2>How far numbers lie apart</h2>",
         "<p class=soft>How many numbers differ by how much; heights are logarithmic, red is beyond "
         "the tolerance.</p>",
@@ -72,7 +72,7 @@ def _table(stages: tuple[StageComparison, ...]) -> str:
         for stage in stages
     ]
     heads = ("stage", "numbers", "largest", "median", "99 %", "rows that agree", "")
-    head = "".join(f"<th>{each}</th>" for each in heads)
+    head = "".join(f"<th>{head}</th>" for head in heads)
     return f"<div class=card><table><tr>{head}</tr>{''.join(rows)}</table></div>"
 
 

@@ -104,7 +104,7 @@ def _settings(staged: Staged, beside: Staged) -> Settings | None:
 
 def _learn(*both: Staged) -> bool:
     """Whether both have what learning needs in front; an old policy's connectors say it."""
-    return all(each.triple.learner is not None if are_of_triple(each) else True for each in both)
+    return all(side.triple.learner is not None if are_of_triple(side) else True for side in both)
 
 
 def _of_pieces(*pipelines: Any) -> Settings:
@@ -120,9 +120,9 @@ def _of_policy(policy: Policy, beside: Staged) -> Settings | None:
     if not are_of_triple(beside):
         sides = (policy.agent_connectors, policy.action_connectors)
         settings = [
-            (type(each).__name__, dict(_leaves(list(each.to_state()))))
+            (type(piece).__name__, dict(_leaves(list(piece.to_state()))))
             for side in sides
-            for each in getattr(side, "connectors", [])
+            for piece in getattr(side, "connectors", [])
         ]
         return [*settings, *_explored(policy)]
     return _as_migrated(policy, beside)
@@ -161,7 +161,7 @@ def _as_migrated(policy: Policy, beside: V2Stages) -> Settings:
 def _explored(policy: Policy) -> Settings:
     """How an old policy explores."""
     exploration = policy.exploration
-    settings = {name: each for name, each in vars(exploration).items() if name not in _AROUND}
+    settings = {name: value for name, value in vars(exploration).items() if name not in _AROUND}
     parts = {"settings": settings, "state": exploration.get_state()}
     return [(type(exploration).__name__, dict(_leaves(parts)))]
 

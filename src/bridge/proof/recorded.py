@@ -47,13 +47,13 @@ def read_courses(path: str | os.PathLike[str]) -> list[Course]:
     else:
         episodes = open_dataset(file).episodes()
     courses = []
-    for each in episodes:
-        if isinstance(each, MultiAgentEpisode):
+    for episode in episodes:
+        if isinstance(episode, MultiAgentEpisode):
             raise ConfigError(
                 f"{file} holds episodes of several agents",
                 hint="give those of one agent: episode.agent_episodes[AGENT] of each.",
             )
-        courses.append(_steps(each))
+        courses.append(_steps(episode))
     return courses
 
 
@@ -78,7 +78,9 @@ def courses_for(space: Any, observations: str | os.PathLike[str] | Sequence[Any]
     courses = read_courses(observations) if is_file else recorded_courses(observations)  # type: ignore[arg-type]  # by is_file
     if not any(courses):
         raise ConfigError("there is no observation among those recorded", hint="give some.")
-    return [[_fitting(space, each) for each in course] for course in courses if course]
+    return [
+        [_fitting(space, observation) for observation in course] for course in courses if course
+    ]
 
 
 def _fitting(space: Any, observation: Any) -> Any:

@@ -63,9 +63,9 @@ class V2Stages:
         count = sum(np.size(weight) for weight in nest.flatten(self.module.get_state()))
         return [
             ("environment", short_space(self.observation_space)),
-            *((type(each).__name__, _detail(each)) for each in _pieces(self.env_to_module)),
+            *((type(piece).__name__, _detail(piece)) for piece in _pieces(self.env_to_module)),
             (type(self.module).__name__, f"{count:,} numbers"),
-            *((type(each).__name__, _detail(each)) for each in _pieces(self.module_to_env)),
+            *((type(piece).__name__, _detail(piece)) for piece in _pieces(self.module_to_env)),
             ("environment", short_space(self.action_space)),
         ]
 
@@ -116,13 +116,13 @@ class V2Stages:
 
     @contextmanager
     def _filters_at_rest(self) -> Iterator[None]:
-        for each in self._filters:
-            each.update_stats = not self.is_at_rest
+        for piece in self._filters:
+            piece.update_stats = not self.is_at_rest
         try:
             yield
         finally:
-            for each in self._filters:
-                each.update_stats = True
+            for piece in self._filters:
+                piece.update_stats = True
 
     def _episode(self, slot: Hashable, observation: Nest, reward: Any) -> SingleAgentEpisode:
         """The running episode of a slot, with the observation in it."""
@@ -164,9 +164,9 @@ def without_checks(triple: V2Triple) -> V2Triple:
     """
     for piece in _pieces(triple.env_to_module):
         wrapped = getattr(piece, "connector", None)
-        for each in getattr(wrapped, "connectors", [wrapped]):
-            if isinstance(each, ObsPreprocessorConnector):
-                each.stop_checking()
+        for connector in getattr(wrapped, "connectors", [wrapped]):
+            if isinstance(connector, ObsPreprocessorConnector):
+                connector.stop_checking()
     return triple
 
 
@@ -180,4 +180,4 @@ def _detail(piece: Any) -> str:
         return ", ".join(type(step).__name__ for step in chain.obs or chain.action or chain.reward)
     wrapped = getattr(piece, "connector", None)
     inner = getattr(wrapped, "connectors", [wrapped] if wrapped is not None else [])
-    return ", ".join(type(each).__name__ for each in inner)
+    return ", ".join(type(connector).__name__ for connector in inner)

@@ -194,20 +194,22 @@ def together(verdicts: Mapping[str, Verdict]) -> Verdict:
     every = list(verdicts.values())
     stages = [
         replace(stage, name=f"{name} {stage.name}")
-        for name, each in verdicts.items()
-        for stage in each.stages
+        for name, verdict in verdicts.items()
+        for stage in verdict.stages
     ]
-    sides = [side for each in every if each.evidence is not None for side in each.evidence.sides]
+    sides = [
+        side for verdict in every if verdict.evidence is not None for side in verdict.evidence.sides
+    ]
     first = every[0]
     evidence = None if first.evidence is None else replace(first.evidence, sides=tuple(sides))
     return Verdict(
-        ", ".join(each.ours for each in every),
-        ", ".join(each.theirs for each in every),
+        ", ".join(verdict.ours for verdict in every),
+        ", ".join(verdict.theirs for verdict in every),
         tuple(stages),
-        sum(each.steps for each in every),
+        sum(verdict.steps for verdict in every),
         first.source,
         first.tolerance,
-        next((each.returns for each in every if each.returns is not None), None),
+        next((verdict.returns for verdict in every if verdict.returns is not None), None),
         (),
         evidence,
         dict(verdicts),

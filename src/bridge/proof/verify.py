@@ -112,7 +112,7 @@ def verify(
         }
         if len(ours) == len(theirs) == 1:
             ((mine,), (yours,)) = ours.values(), theirs.values()
-            is_path = [isinstance(each, (str, os.PathLike)) for each in (a, b)]
+            is_path = [isinstance(source, (str, os.PathLike)) for source in (a, b)]
             sides = (a if is_path[0] else mine), (b if is_path[1] else yours)
             return _compared(mine, yours, sides, **how)
         if opened is not None or observations is not None:
@@ -141,7 +141,7 @@ def _acting(
 def paired(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What both hold, by id; a single one of each is a pair whatever they are called."""
     if len(ours) == len(theirs) == 1:
-        return {name: (each, *theirs.values()) for name, each in ours.items()}
+        return {name: (policy, *theirs.values()) for name, policy in ours.items()}
     if set(ours) != set(theirs):
         raise PieceError(
             "these hold different policies",
@@ -149,7 +149,7 @@ def paired(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, tupl
             found=", ".join(theirs),
             hint="choose those that both have.",
         )
-    return {name: (each, theirs[name]) for name, each in ours.items()}
+    return {name: (policy, theirs[name]) for name, policy in ours.items()}
 
 
 def _compared(
@@ -241,7 +241,7 @@ def at_rest(policy: Any) -> Staged:
 
 
 def _has_stages(policy: Any) -> bool:
-    return all(hasattr(policy, each) for each in ("step", "reset", "name", "pieces"))
+    return all(hasattr(policy, name) for name in ("step", "reset", "name", "pieces"))
 
 
 def _walk(
@@ -257,20 +257,20 @@ def _walk(
     for start in range(0, len(courses), _AT_ONCE):
         batch = courses[start : start + _AT_ONCE]
         slots = [f"course-{start + place}" for place in range(len(batch))]
-        for each in (ours, theirs):
-            each.reset(slots)
+        for side in (ours, theirs):
+            side.reset(slots)
         for step in range(max(map(len, batch))):
             active = [place for place, course in enumerate(batch) if step < len(course)]
             names = [slots[place] for place in active]
             observations = [batch[place][step] for place in active]
             rewards = None if step == 0 else [0.0] * len(active)
-            mine, yours = (each.step(names, observations, rewards) for each in (ours, theirs))
+            mine, yours = (side.step(names, observations, rewards) for side in (ours, theirs))
             differences.add(beside(ours, mine, yours), beside(theirs, yours, mine), observations)
             done += len(active)
             if progress is not None:
                 progress(done, total)
-        for each in (ours, theirs):
-            each.reset(slots)
+        for side in (ours, theirs):
+            side.reset(slots)
     return done
 
 
@@ -314,13 +314,13 @@ def _episode(
             differences.add(beside(actor, outputs, other), beside(watcher, other, outputs), [obs])
         return action_row(outputs["action"])
 
-    both = [each for each in (actor, watcher) if each is not None]
-    for each in both:
-        each.reset(slots)
+    both = [side for side in (actor, watcher) if side is not None]
+    for side in both:
+        side.reset(slots)
     obs, _ = env.reset(seed=seed)
     total, count, _ = play_alone(env, obs, act)
-    for each in both:
-        each.reset(slots)
+    for side in both:
+        side.reset(slots)
     return total, count
 
 
@@ -334,7 +334,7 @@ def beside(staged: Staged, outputs: dict[str, Nest], other: dict[str, Nest]) -> 
 def check_alike(ours: Staged, theirs: Staged) -> None:
     """Refuse two that see different observations or take different actions."""
     for what in ("observation", "action"):
-        mine, yours = (getattr(each, f"{what}_space") for each in (ours, theirs))
+        mine, yours = (getattr(side, f"{what}_space") for side in (ours, theirs))
         if type(mine) is not type(yours) or mine.shape != yours.shape:
             raise PieceError(
                 f"{ours.name} and {theirs.name} have different {what}s",

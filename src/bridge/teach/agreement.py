@@ -28,7 +28,9 @@ def agreement(episodes: Sequence[Any]) -> float:
     for episode in episodes:
         for one in getattr(episode, "agent_episodes", {None: episode}).values():
             if len(one):
-                mine, theirs = (np.asarray(one.get_extra_model_outputs(each)) for each in columns)
+                mine, theirs = (
+                    np.asarray(one.get_extra_model_outputs(column)) for column in columns
+                )
                 same.append(_same_action(mine, theirs, one.action_space))
     return float(np.concatenate(same).mean())
 

@@ -71,7 +71,7 @@ class PolicyTeacher:
     def __init__(self, source: Source | Actor) -> None:
         actor = source if isinstance(source, Actor) else Actor.from_policy(source)
         policies = actor.natives.policies
-        self.actors = {name: Actor.from_policy(each) for name, each in policies.items()}
+        self.actors = {name: Actor.from_policy(policy) for name, policy in policies.items()}
         self.is_stretched = True
         self.has_values: bool | None = None
 
@@ -234,7 +234,7 @@ def _is_like(mine: Any, other: Any) -> bool:
     ):
         return False
     if hasattr(mine, "spaces"):
-        ours, theirs = ({str(k): v for k, v in _parts(each)} for each in (mine, other))
+        ours, theirs = ({str(k): v for k, v in _parts(space)} for space in (mine, other))
         return ours.keys() == theirs.keys() and all(_is_like(ours[k], theirs[k]) for k in ours)
     return bool(np.array_equal(_choices(mine), _choices(other)))
 

@@ -26,9 +26,11 @@ class Settling:
     """
 
     def __init__(self, pieces: Iterable[Any], steps: int) -> None:
-        mine = [each for each in pieces if isinstance(each, MeanStdFilter) and each.update_stats]
+        mine = [
+            piece for piece in pieces if isinstance(piece, MeanStdFilter) and piece.update_stats
+        ]
         self._filters = mine
-        self._first = 0 if any(each.num_counted for each in mine) else steps // _SHARE
+        self._first = 0 if any(piece.num_counted for piece in mine) else steps // _SHARE
         self._is_over = not mine
 
     def is_over_at(self, played: int) -> bool:
@@ -36,11 +38,11 @@ class Settling:
         if self._is_over or played < min(_SETTLING, self._first):
             return False
         self._is_over = True
-        for each in self._filters:
-            each.update_stats = False
+        for piece in self._filters:
+            piece.update_stats = False
         return True
 
     def end(self) -> None:
         """Let filters count again, for what comes after the lessons."""
-        for each in self._filters:
-            each.update_stats = True
+        for piece in self._filters:
+            piece.update_stats = True

@@ -74,7 +74,7 @@ class Taught:
             "is_reached": self.is_reached,
             "remark": self.remark,
             "lessons": [asdict(lesson) for lesson in self.lessons],
-            "returns": {name: each.to_dict() for name, each in named},
+            "returns": {name: played.to_dict() for name, played in named},
         }
 
     def __str__(self) -> str:

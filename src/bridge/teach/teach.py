@@ -179,7 +179,7 @@ def teach(
             )
             divergences = [result[name][TEACHER_KL].peek() for name in learner.module]
             lessons.append(Lesson(played, alike, float(np.mean(divergences))))
-            modules = {name: each.unwrapped() for name, each in learner.module.items()}
+            modules = {name: module.unwrapped() for name, module in learner.module.items()}
             pipelines = runner.env_to_module, runner.module_to_env
             taught: Any = triples_of(modules, *pipelines)
             if mapping is None:
@@ -195,8 +195,8 @@ def teach(
         runner.stop()
     mine = play(_actor(taught, mapping), playing(), episodes=episodes, seed=seed, explore=False)
     forgets = any(
-        getattr(voice.of(name), "remembers", False) and not each.is_stateful()
-        for name, each in modules.items()
+        getattr(voice.of(name), "remembers", False) and not module.is_stateful()
+        for name, module in modules.items()
     )
     remark = _FORGETS if forgets else ""
     return Taught(taught, tuple(lessons), until, mine, theirs, at_random, remark, mapping)

@@ -185,8 +185,8 @@ def _rewritten(connector: Any, base: type, rewriting: Rewriting) -> Any:
     """A copy of a connector whose own functions and attributes are seen through a front."""
     methods: dict[str, Any] = {}
     kind = type(connector)
-    for each in reversed(kind.__mro__[: kind.__mro__.index(base)]):
-        for name, member in vars(each).items():
+    for cls in reversed(kind.__mro__[: kind.__mro__.index(base)]):
+        for name, member in vars(cls).items():
             function = member.__func__ if isinstance(member, staticmethod) else member
             if isinstance(function, FunctionType):
                 method = rewriting.of(function)
@@ -217,17 +217,17 @@ def _compare(part: Part, connector: Any, real: Call, rows: Nest) -> None:
             traced = part.formula(rows, *part.constants)
             tensors = part.formula(
                 nest.map_structure(lambda leaf: xp.on_device(leaf, "cpu"), rows),
-                *(xp.on_device(each, "cpu") for each in part.constants),
+                *(xp.on_device(constant, "cpu") for constant in part.constants),
             )
         except Exception as error:  # whatever torch does not do with some dtype
             raise Untraceable(f"does what batches cannot ({said(error)})") from error
-    for each in (traced, nest.map_structure(xp.to_numpy, tensors)):
-        if not _are_alike(expected, each):
+    for result in (traced, nest.map_structure(xp.to_numpy, tensors)):
+        if not _are_alike(expected, result):
             raise Untraceable("depends on values in ways that leave no trace")
 
 
 def _rows(items: list[Nest]) -> Nest:
-    return batch([nest.map_structure(np.asarray, each) for each in items])
+    return batch([nest.map_structure(np.asarray, item) for item in items])
 
 
 def _are_alike(expected: Nest, traced: Nest) -> bool:

@@ -158,7 +158,7 @@ class Rewriting:
         if rewritten is not None:
             return rewritten
         code, closure = function.__code__, function.__closure__ or ()
-        names = {each for part in _codes(code) for each in _looked_up(part, code.co_freevars)}
+        names = {name for part in _codes(code) for name in _looked_up(part, code.co_freevars)}
         namespace: dict[str, Any] = dict(function.__globals__)
         cells = tuple(CellType() for _ in closure)
         copied = FunctionType(
@@ -178,16 +178,18 @@ class Rewriting:
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
     yield code
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield from _codes(each)
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _codes(inner)
 
 
 def _looked_up(code: CodeType, outer: tuple[str, ...]) -> Iterator[str]:
     """The globals that a function looks up; it must not write to what lies outside of it."""
-    for each in dis.get_instructions(code):
-        is_outer = each.opname in ("STORE_DEREF", "DELETE_DEREF") and each.argval in outer
-        if is_outer or each.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            raise Untraceable(f"writes {each.argval!r}, which lies outside of it")
-        if each.opname == "LOAD_GLOBAL":
-            yield str(each.argval)
+    for instruction in dis.get_instructions(code):
+        is_outer = (
+            instruction.opname in ("STORE_DEREF", "DELETE_DEREF") and instruction.argval in outer
+        )
+        if is_outer or instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            raise Untraceable(f"writes {instruction.argval!r}, which lies outside of it")
+        if instruction.opname == "LOAD_GLOBAL":
+            yield str(instruction.argval)

@@ -118,7 +118,7 @@ def matrix_product(left: Any, right: Any, *, example: Any) -> Recorded:
     """`left @ right`; a vector is a row on the left and a column on the right."""
     row = np.reshape(left, (1, -1)) if np.ndim(example_of(left)) == 1 else left
     column = np.reshape(right, (-1, 1)) if np.ndim(example_of(right)) == 1 else right
-    sides = [np.zeros(np.shape(example_of(each))) for each in (row, column)]
+    sides = [np.zeros(np.shape(example_of(side))) for side in (row, column)]
     dtype = np.asarray(example).dtype
     product = (sides[0] @ sides[1]).astype(dtype)
     register = written(elementwise("matmul"), (row, column), product, [dtype, dtype])
@@ -128,7 +128,7 @@ def matrix_product(left: Any, right: Any, *, example: Any) -> Recorded:
 
 def _moved(function: Any, places: tuple[int, ...], args: Any, kwargs: Any) -> Any:
     data = [args[place] for place in places if place < len(args)]
-    rest = [each for place, each in enumerate(args) if place not in places]
+    rest = [argument for place, argument in enumerate(args) if place not in places]
     if len(data) < len(places) or kwargs.keys() - _SETTINGS or has_recorded([*rest, kwargs]):
         raise Untraceable(f"calls np.{function.__name__} in an unusual way")
     if (function is np.pad or "mode" in kwargs) and _mode(*rest, **kwargs) not in _PADDING:
@@ -141,7 +141,7 @@ def _moved(function: Any, places: tuple[int, ...], args: Any, kwargs: Any) -> An
         examples[place] = example_of(args[place])
     with np.errstate(all="ignore"):
         results = function(*examples, **kwargs)
-    moved = function(*ids, **{key: each for key, each in kwargs.items() if key != "dtype"})
+    moved = function(*ids, **{key: value for key, value in kwargs.items() if key != "dtype"})
     is_one = not isinstance(results, (list, tuple))
     pairs = [(moved, results)] if is_one else zip(moved, results, strict=True)
     parts = []
@@ -162,10 +162,10 @@ def _reduced(
     example = function(example_of(value), axis=axis, keepdims=keepdims, **settings)
     depth = np.ndim(example_of(value))
     axes = range(depth) if axis is None else np.atleast_1d(axis).tolist()
-    reduced = [each % depth for each in axes] if depth else []
-    order = [each for each in range(depth) if each not in reduced] + reduced
+    reduced = [axis % depth for axis in axes] if depth else []
+    order = [axis for axis in range(depth) if axis not in reduced] + reduced
     shape = np.shape(example_of(value))
-    kept_shape = tuple(shape[each] for each in order[: depth - len(reduced)])
+    kept_shape = tuple(shape[axis] for axis in order[: depth - len(reduced)])
     last: Any = np.transpose(value, order) if depth else value
     last = np.reshape(last, (*kept_shape, -1))
     own_dtype = np.asarray(example).dtype
@@ -189,7 +189,7 @@ def _mode(width: Any = None, mode: str = "constant", **settings: Any) -> str:
 def _where(condition: Any, *choices: Any) -> Recorded:
     if len(choices) != 2:
         raise Untraceable("asks where something is, which may be anywhere")
-    inputs = [as_value(each) for each in (condition, *choices)]
+    inputs = [as_value(value) for value in (condition, *choices)]
     example = np.where(*map(example_of, inputs))
     dtype = example.dtype
     return written(elementwise("where"), inputs, example, [np.dtype(bool), dtype, dtype])

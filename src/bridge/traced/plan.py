@@ -56,7 +56,7 @@ def _held(plan: ActPlan) -> ActPlan:
     count = len(nest.a_leaf(rows))
     constants = [part.constants for part in (*plan.obs, *plan.reward, *plan.action)]
     how = Running(plan.brain.run, plan.brain.greedy, constants, plan.start)
-    memory = tuple(np.repeat(each[None], count, 0) for each in plan.start)
+    memory = tuple(np.repeat(row[None], count, 0) for row in plan.start)
     try:
         run_step(plan, how, rows, np.zeros(count, np.float32), np.ones(count, bool), memory)
     except Exception as error:  # whatever a network says of what is not its own

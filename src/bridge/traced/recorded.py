@@ -123,7 +123,7 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
     def look_into(self, other: Any, places: Any) -> None:
         """Be a view of another array, at some places of it, if numpy made it one."""
         both = self._example, other._example
-        if all(isinstance(each, np.ndarray) for each in both) and np.may_share_memory(*both):
+        if all(isinstance(array, np.ndarray) for array in both) and np.may_share_memory(*both):
             self._whole, self._places = other._whole, other._places[np.asarray(places).reshape(-1)]
             self._writes = self._whole._writes
 
@@ -171,8 +171,8 @@ def example_of(value: Any) -> Any:
 def computed(ufunc: Any, inputs: Any, settings: dict[str, Any]) -> Recorded:
     """What a function of numpy's computes element by element, written down."""
     name = ufunc.__name__
-    inputs = [as_value(each) for each in inputs]
-    examples = [example_of(each) for each in inputs]
+    inputs = [as_value(value) for value in inputs]
+    examples = [example_of(value) for value in inputs]
     with np.errstate(all="ignore"):
         example = ufunc(*examples, **settings)
     if name == "matmul":

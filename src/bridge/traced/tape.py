@@ -98,13 +98,13 @@ class Tape:
         needed = set(outputs)
         for at, step in reversed(numbered):
             if at in needed:
-                needed.update(each.at for each in step.operands if each.at is not None)
+                needed.update(operand.at for operand in step.operands if operand.at is not None)
         steps = [(at, step) for at, step in numbered if at in needed]
         constants = tuple(
-            each.constant
+            operand.constant
             for _, step in steps
-            for each in step.operands
-            if each.constant is not None
+            for operand in step.operands
+            if operand.constant is not None
         )
         is_plain = nest.is_leaf(result)
 
@@ -118,8 +118,10 @@ class Tape:
             rest = iter(constants)
             for at, step in steps:
                 operands = [
-                    next(rest) if each.at is None else _shaped(registers[each.at], each, rows)
-                    for each in step.operands
+                    next(rest)
+                    if operand.at is None
+                    else _shaped(registers[operand.at], operand, rows)
+                    for operand in step.operands
                 ]
                 registers[at] = xp.cast(step.call(rows, *operands), step.dtype)
             results = [registers[at] for at in outputs]
@@ -191,8 +193,8 @@ def moving(shape: tuple[int, ...], place: slice | None, *, has_index: bool) -> C
         pieces = values[:-1] if has_index else values
         space = xp.namespace(pieces[0])
         flat = [
-            each if each.ndim == 2 else space.broadcast_to(each, (rows, *each.shape))
-            for each in pieces
+            piece if piece.ndim == 2 else space.broadcast_to(piece, (rows, *piece.shape))
+            for piece in pieces
         ]
         pool = flat[0] if len(flat) == 1 else xp.concatenate(flat, 1)
         if has_index:

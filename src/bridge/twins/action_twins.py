@@ -30,7 +30,9 @@ def _to_numpy(policy: Policy, before: Sequence[Any]) -> Twin:
 
 
 def _normalize(policy: Policy, before: Sequence[Any]) -> Twin:
-    strange = [each for each in before if type(each).__name__ != "ConvertToNumpyConnector"]
+    strange = [
+        connector for connector in before if type(connector).__name__ != "ConvertToNumpyConnector"
+    ]
     if strange:
         return wrapped(f"{type(strange[0]).__name__} changes actions before it")
     return native(
@@ -41,7 +43,7 @@ def _normalize(policy: Policy, before: Sequence[Any]) -> Twin:
 
 
 def _clip(policy: Policy, before: Sequence[Any]) -> Twin:
-    names = [type(each).__name__ for each in before]
+    names = [type(connector).__name__ for connector in before]
     strange = [
         name
         for name in names
@@ -68,9 +70,9 @@ def _immutable(policy: Policy, before: Sequence[Any]) -> Twin:
 def _adapt(policy: Policy, before: Sequence[Any]) -> Twin:
 
     (connector,) = [
-        each
-        for each in policy.action_connectors.connectors  # type: ignore[union-attr]  # it has some
-        if type(each).__name__ == "AdaptActionsConnector" and each not in before
+        connector
+        for connector in policy.action_connectors.connectors  # type: ignore[union-attr]  # it has some
+        if type(connector).__name__ == "AdaptActionsConnector" and connector not in before
     ][:1]
     chain = AdapterChain(action=connector.chain.action)
     return native("AdaptActions(chain)", lambda: [v2.AdaptActions(chain=chain)], "the same steps")

@@ -158,7 +158,7 @@ def fill(part: nn.Module, layers: Iterable[Layer]) -> None:
         NoTwin: There are more or fewer, or they have other shapes.
     """
     native_layers: list[Any] = [
-        each for each in part.modules() if isinstance(each, (nn.Linear, nn.Conv2d))
+        layer for layer in part.modules() if isinstance(layer, (nn.Linear, nn.Conv2d))
     ]
     old_layers = list(layers)
     if len(native_layers) != len(old_layers):

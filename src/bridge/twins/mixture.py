@@ -103,7 +103,7 @@ def _action_side(
         step = by_place["action", place]
         if step.is_applied and step.is_native:
             twins = step.twin.make()
-            has_bounds |= any(isinstance(each, NormalizeAndClipActions) for each in twins)
+            has_bounds |= any(isinstance(twin, NormalizeAndClipActions) for twin in twins)
             pieces += twins
         else:
             pieces.append(LegacyActionConnectorV2(connector=copy.deepcopy(old), context=ctx))

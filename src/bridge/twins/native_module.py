@@ -223,9 +223,9 @@ def module_of_weights(policy: Policy, net: RLModuleNet) -> RLModule:
     config = net.model_config
     part = net.encoders[0]
     plain: Any = part.tokenizer if isinstance(part, LstmEncoder) else part
-    if plain is None or any(isinstance(each, nn.LayerNorm) for each in net.modules()):
+    if plain is None or any(isinstance(layer, nn.LayerNorm) for layer in net.modules()):
         raise NoTwin("its encoder has layer norms or no tokenizer")
-    dense = [each for each in plain.modules() if isinstance(each, nn.Linear)]
+    dense = [layer for layer in plain.modules() if isinstance(layer, nn.Linear)]
     settings = with_rest(
         {
             "fcnet_hiddens": [layer.out_features for layer in dense],
@@ -243,7 +243,7 @@ def module_of_weights(policy: Policy, net: RLModuleNet) -> RLModule:
         settings["conv_filters"] = config.get("conv_filters")
     if isinstance(part, LstmEncoder):
         settings["lstm_cell_size"] = part.lstm.hidden_size
-    heads = [each for each in net.pi.modules() if isinstance(each, nn.Linear)]
+    heads = [layer for layer in net.pi.modules() if isinstance(layer, nn.Linear)]
     settings["head_fcnet_hiddens"] = [layer.out_features for layer in heads[:-1]]
     settings["head_fcnet_activation"] = config.get("post_fcnet_activation") or "relu"
     module = built(DefaultPPOTorchRLModule, policy, settings, inference_only=net.vf is None)

@@ -20,20 +20,25 @@ def steps_of(policy: Policy, module: Any) -> list[MigrationStep]:
     agent: Any = policy.agent_connectors
     action: Any = policy.action_connectors
     before = [
-        _step("agent", place, each, agent_twin(policy, each))
-        for place, each in enumerate(agent.connectors)
+        _step("agent", place, connector, agent_twin(policy, connector))
+        for place, connector in enumerate(agent.connectors)
     ]
     # A piece goes before those whose output it needs; sorting keeps the others' order.
-    behind = [each for each in before if each.name == "StateBufferConnector"]
-    others = [each for each in before if each.name != "StateBufferConnector"]
+    behind = [step for step in before if step.name == "StateBufferConnector"]
+    others = [step for step in before if step.name != "StateBufferConnector"]
     steps = [
-        *(each for each in others if each.name not in _FIRST),
-        *(each for each in reversed(others) if each.name in _FIRST),
+        *(step for step in others if step.name not in _FIRST),
+        *(step for step in reversed(others) if step.name in _FIRST),
         *behind,
         _network_step(policy, module),
         *(
-            _step("action", place, each, action_twin(policy, each, action.connectors[:place]))
-            for place, each in enumerate(action.connectors)
+            _step(
+                "action",
+                place,
+                connector,
+                action_twin(policy, connector, action.connectors[:place]),
+            )
+            for place, connector in enumerate(action.connectors)
         ),
     ]
     _number(steps)

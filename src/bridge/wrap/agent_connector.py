@@ -150,7 +150,7 @@ class LegacyAgentConnectorV2(WrappedConnector):
         # Before the call: a connector may write into the very record it gets.
         old_obs = [_new_obs(record.data) for record in records]
         outputs = connector(records)
-        if [each.env_id for each in outputs] != [slot.env_id for slot in slots]:
+        if [output.env_id for output in outputs] != [slot.env_id for slot in slots]:
             raise PieceError(
                 f"{type(connector).__name__} does not give one record for each it gets",
                 expected=f"{len(records)} records, in order",
@@ -219,10 +219,10 @@ def space_behind(connector: AgentConnector, ctx: ConnectorContext, space: Any) -
     policy's batch, it is what the policy takes.
     """
     if isinstance(connector, AgentConnectorPipeline):
-        if any(isinstance(each, ViewRequirementAgentConnector) for each in connector.connectors):
+        if any(isinstance(piece, ViewRequirementAgentConnector) for piece in connector.connectors):
             return ctx.observation_space if ctx.observation_space is not None else space
-        for each in connector.connectors:
-            space = space_behind(each, ctx, space)
+        for piece in connector.connectors:
+            space = space_behind(piece, ctx, space)
         return space
     if isinstance(connector, AdaptObservationsAgentConnector):
         chain = AdapterChain(obs=connector.chain.obs)

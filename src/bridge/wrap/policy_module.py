@@ -78,15 +78,15 @@ class LegacyPolicyModule(TorchRLModule, ValueFunctionAPI):
         Raises:
             ConfigError: The settings hold none.
         """
-        held = self.model_config.get(POLICY)
-        if not isinstance(held, (Policy, Mapping)):
+        policy = self.model_config.get(POLICY)
+        if not isinstance(policy, (Policy, Mapping)):
             raise ConfigError(
                 f"{type(self).__name__} has no policy",
                 expected=f"model_config={{{POLICY!r}: policy}}",
                 found=f"{sorted(map(str, self.model_config))}",
                 hint="LegacyPolicyModule.of(policy), or spec_of(policy) for a config.",
             )
-        data = policy_to_data(held) if isinstance(held, Policy) else held
+        data = policy_to_data(policy) if isinstance(policy, Policy) else policy
         custom = self.model_config.get(CUSTOM) or {}
         self.policy = policy = policy_from_data(data, custom=custom)
         self.model_config = {**self.model_config, POLICY: data}
@@ -158,9 +158,9 @@ class LegacyPolicyModule(TorchRLModule, ValueFunctionAPI):
             explore=explore,
             timestep=None if t is None else self._first_timestep + int(t),
         )
-        found = {Columns.ACTIONS: actions, **fetches}
+        answer = {Columns.ACTIONS: actions, **fetches}
         outputs: dict[str, Any] = {
-            name: rows.restored(_tensors(column, device)) for name, column in found.items()
+            name: rows.restored(_tensors(column, device)) for name, column in answer.items()
         }
         if states:
             after = [_tensors(state, device) for state in states]
@@ -197,16 +197,16 @@ class LegacyPolicyModule(TorchRLModule, ValueFunctionAPI):
 
     @override
     def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        rows, found = self._forwarded(batch)
+        rows, output = self._forwarded(batch)
         outputs = {
-            Columns.ACTION_DIST_INPUTS: rows.restored(found.dist_inputs),
-            **{name: rows.restored(column) for name, column in found.extra.items()},
+            Columns.ACTION_DIST_INPUTS: rows.restored(output.dist_inputs),
+            **{name: rows.restored(column) for name, column in output.extra.items()},
         }
         if Columns.VF_PREDS in outputs:
             outputs[Columns.EMBEDDINGS] = outputs[Columns.VF_PREDS]
-        if found.state_out:
+        if output.state_out:
             outputs[Columns.STATE_OUT] = next_states(
-                rows.states, found.state_out, self._windows, rows.lead
+                rows.states, output.state_out, self._windows, rows.lead
             )
         return outputs
 
@@ -224,17 +224,19 @@ class LegacyPolicyModule(TorchRLModule, ValueFunctionAPI):
         """
         if embeddings is not None:
             return embeddings
-        rows, found = self._forwarded(batch)
-        if Columns.VF_PREDS not in found.extra:
+        rows, output = self._forwarded(batch)
+        if Columns.VF_PREDS not in output.extra:
             raise PieceError(
                 f"{self.policy.algorithm} policies have no value estimate",
                 hint="act with it, or imitate it: BC learns without values.",
             )
-        return rows.restored(found.extra[Columns.VF_PREDS])
+        return rows.restored(output.extra[Columns.VF_PREDS])
 
     def _forwarded(self, batch: dict[str, Any]) -> tuple[Rows, Any]:
         """The rows of a batch, and what the torch network makes of them."""
-        device = next((each.device for each in self.network.parameters()), torch.device("cpu"))
+        device = next(
+            (parameter.device for parameter in self.network.parameters()), torch.device("cpu")
+        )
         rows = rows_of(batch, self._columns, self.policy.num_state_tensors(), device)
         head = self.policy.networks.torch().head
         return rows, head.policy_outputs(rows.columns, rows.states, rows.seq_lens)
@@ -244,19 +246,21 @@ class LegacyPolicyModule(TorchRLModule, ValueFunctionAPI):
     @override
     def get_initial_state(self) -> Any:
         """Give the policy's states before the first step, as arrays; {} if it has none."""
-        found = {}
+        initial = {}
         for place, state in enumerate(self.policy.get_initial_state()):
             rows = self._windows.get(place)
-            found[state_name(place)] = state if rows is None else np.stack([state] * rows)
-        return found
+            initial[state_name(place)] = state if rows is None else np.stack([state] * rows)
+        return initial
 
     def policy_states(self, state: Mapping[str, Any]) -> list[Any]:
         """The policy's own states `(B, ...)` in a batch of states of this module, in its order.
 
         Of a memory it is the newest row.
         """
-        found = [state[state_name(place)] for place in range(len(state))]
-        return [part[:, -1] if place in self._windows else part for place, part in enumerate(found)]
+        states = [state[state_name(place)] for place in range(len(state))]
+        return [
+            part[:, -1] if place in self._windows else part for place, part in enumerate(states)
+        ]
 
     @override
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -284,8 +288,8 @@ def _rebuilt(
     return module.train(is_training)
 
 
-def _or(given: Any, own: Any) -> Any:
-    return own if given is None else given
+def _or(value: Any, default: Any) -> Any:
+    return default if value is None else value
 
 
 def _arrays(column: Any) -> Any:

@@ -43,10 +43,11 @@ def last_answer(
     }
     states = list(initial)
     if states and Columns.STATE_OUT in episode.extra_model_outputs:
-        held = episode.get_extra_model_outputs(Columns.STATE_OUT, -1)
-        if all(state_name(place) in held for place in range(len(states))):
-            found = [held[state_name(place)] for place in range(len(states))]
-            states = [part[-1] if place in windows else part for place, part in enumerate(found)]
+        state_out = episode.get_extra_model_outputs(Columns.STATE_OUT, -1)
+        names = [state_name(place) for place in range(len(states))]
+        if all(name in state_out for name in names):
+            last = [state_out[name] for name in names]
+            states = [part[-1] if place in windows else part for place, part in enumerate(last)]
     return episode.get_actions(-1), states, fetches
 
 
@@ -57,8 +58,8 @@ def state_name(place: int) -> str:
 
 def carried(shared_data: dict[str, Any] | None, episode: Any) -> Any:
     """What a wrapped piece before made of this step; None if there was none."""
-    held = (shared_data or {}).get(_CARRIED, {}).get(key_of(episode))
-    return None if held is None or held[0] != episode.t else held[1]
+    record = (shared_data or {}).get(_CARRIED, {}).get(key_of(episode))
+    return None if record is None or record[0] != episode.t else record[1]
 
 
 def carry(shared_data: dict[str, Any] | None, kept: Mapping[Any, Any], alive: Any) -> None:

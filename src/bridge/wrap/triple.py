@@ -119,16 +119,16 @@ def use_policy(
         custom: The user's own classes it was loaded with: `{"custom_models": {...}}`.
     """
     if isinstance(policy, Policy):
-        own: Policy | dict[str, Policy] = copy.deepcopy(policy)
+        copies: Policy | dict[str, Policy] = copy.deepcopy(policy)
         spec: Any = LegacyPolicyModule.spec_of(policy, custom=custom)
     else:
-        own = {name: copy.deepcopy(each) for name, each in policy.items()}
+        copies = {name: copy.deepcopy(one) for name, one in policy.items()}
         spec = LegacyMultiPolicyModule.spec_of(policy, custom=custom)
     return (
         config.environment(normalize_actions=False, clip_actions=False)
         .env_runners(
-            env_to_module_connector=lambda env, spaces, device: wrapped_agent_sides(own),
-            module_to_env_connector=lambda env, spaces: wrapped_action_sides(own),
+            env_to_module_connector=lambda env, spaces, device: wrapped_agent_sides(copies),
+            module_to_env_connector=lambda env, spaces: wrapped_action_sides(copies),
         )
         .rl_module(rl_module_spec=spec)
     )
@@ -138,9 +138,9 @@ def wrapped_agent_sides(policy: Policy | Mapping[str, Policy]) -> list[Connector
     """The pieces that stand for the agent connectors of a policy, or of several by module id."""
     if isinstance(policy, Policy):
         return [wrapped_agent_side(policy)]
-    contexts = {name: ConnectorContext.from_policy(each) for name, each in policy.items()}
+    contexts = {name: ConnectorContext.from_policy(one) for name, one in policy.items()}
     return [
-        *[wrapped_agent_side(each, name) for name, each in policy.items()],
+        *[wrapped_agent_side(one, name) for name, one in policy.items()],
         AddObservationsFromEpisodesToBatch(),
         LegacyColumnsV2(
             columns={name: columns_beside(ctx) for name, ctx in contexts.items()},
@@ -153,7 +153,7 @@ def wrapped_action_sides(policy: Policy | Mapping[str, Policy]) -> list[Connecto
     """The pieces that stand for the action connectors of a policy, or of several."""
     if isinstance(policy, Policy):
         return [wrapped_action_side(policy)]
-    return [wrapped_action_side(each, name) for name, each in policy.items()]
+    return [wrapped_action_side(one, name) for name, one in policy.items()]
 
 
 def wrapped_agent_side(policy: Policy, module_id: str | None = None) -> LegacyAgentConnectorV2:
@@ -176,13 +176,13 @@ def wrapped_action_side(policy: Policy, module_id: str | None = None) -> LegacyA
 
 
 def _connectors(policy: Policy, side: str) -> Any:
-    found = getattr(policy, f"{side}_connectors")
-    if found is None:
+    pipeline = getattr(policy, f"{side}_connectors")
+    if pipeline is None:
         raise PieceError(
             f"policy {policy.name!r} has no connectors",
             hint="give it the defaults: create_connectors_for_policy(policy, policy.config).",
         )
-    return found
+    return pipeline
 
 
 def _own_name(agent_id: Any, episode: Any = None, **kwargs: Any) -> str:

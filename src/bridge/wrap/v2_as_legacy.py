@@ -87,11 +87,11 @@ class V2AsLegacyConnector(AgentConnector, ActionConnector):  # type: ignore[misc
         """Keep the action, for the episode."""
         self._actions[output.env_id, output.agent_id] = output.output[0]
 
-    def __call__(self, given: Any) -> Any:
+    def __call__(self, records: Any) -> Any:
         """Run the piece on a list of records, or on one answer of the policy."""
-        if isinstance(given, ActionConnectorDataType):
-            return self._acted(given)
-        records = self.checked_list(given)
+        if isinstance(records, ActionConnectorDataType):
+            return self._acted(records)
+        records = self.checked_list(records)
         episodes = [self._stepped(record) for record in records]
         learns = getattr(self.piece, "update_stats", False)
         if learns and not self._is_training:
@@ -146,11 +146,11 @@ class V2AsLegacyConnector(AgentConnector, ActionConnector):  # type: ignore[misc
         episode.add_env_step(data["new_obs"], action, reward, data.get("infos"))
         return episode
 
-    def _acted(self, given: ActionConnectorDataType) -> ActionConnectorDataType:
+    def _acted(self, answer: ActionConnectorDataType) -> ActionConnectorDataType:
         """What the piece makes of one action."""
-        actions, states, fetches = given.output
-        agents = self._episodes.get(given.env_id, {})
-        episode = agents.get(given.agent_id) or SingleAgentEpisode(id_="legacy")
+        actions, states, fetches = answer.output
+        agents = self._episodes.get(answer.env_id, {})
+        episode = agents.get(answer.agent_id) or SingleAgentEpisode(id_="legacy")
         columns = {Columns.ACTIONS: actions, **fetches}
         batch = self.piece(
             rl_module=self.rl_module,
@@ -159,9 +159,9 @@ class V2AsLegacyConnector(AgentConnector, ActionConnector):  # type: ignore[misc
             explore=False,
             shared_data=self._shared,
         )
-        made: Any = batch.get(Columns.ACTIONS_FOR_ENV, batch.get(Columns.ACTIONS))
-        action = made[(episode.id_,)][0] if isinstance(made, Mapping) else made[0]
-        return given.with_output((action, states, fetches))
+        changed: Any = batch.get(Columns.ACTIONS_FOR_ENV, batch.get(Columns.ACTIONS))
+        action = changed[(episode.id_,)][0] if isinstance(changed, Mapping) else changed[0]
+        return answer.with_output((action, states, fetches))
 
     def to_state(self) -> tuple[str, Any]:
         """Its name; the class, arguments and state of the piece."""
@@ -185,9 +185,9 @@ class V2AsLegacyConnector(AgentConnector, ActionConnector):  # type: ignore[misc
 
 def _seen(batch: Mapping[str, Any], episode: SingleAgentEpisode) -> Any:
     """The observation after the piece: from the batch if it has put one there."""
-    held = batch.get(Columns.OBS)
-    if isinstance(held, Mapping) and key_of(episode) in held:
-        return held[key_of(episode)][-1]
+    observations = batch.get(Columns.OBS)
+    if isinstance(observations, Mapping) and key_of(episode) in observations:
+        return observations[key_of(episode)][-1]
     return episode.get_observations(-1)
 
 
@@ -203,8 +203,8 @@ def _columns_of(batch: Mapping[str, Any], episode: SingleAgentEpisode) -> dict[s
 
 def _built(saved: Any, trust: Trust) -> ConnectorV2:
     """The piece that `to_state` described."""
-    held = mapping_of(saved)
-    spaces = held.get("spaces", {})
+    parts = mapping_of(saved)
+    spaces = parts.get("spaces", {})
     if not isinstance(spaces, Mapping):
         raise CorruptCheckpointError(
             "a saved V2AsLegacyConnector",
@@ -212,12 +212,12 @@ def _built(saved: Any, trust: Trust) -> ConnectorV2:
             found=type(spaces).__name__,
         )
     names = Names(trust)
-    kind, args, kwargs = live_piece([held.get(part) for part in ("class", "args", "kwargs")], names)
+    kind, args, kwargs = live_piece([parts.get(n) for n in ("class", "args", "kwargs")], names)
     names.check()
     known = {name: space_from_data(spaces[name]) for name in _SPACES if spaces.get(name)}
     piece: ConnectorV2 = kind(*args, **kwargs, **known)
-    if held.get("state"):
-        piece.set_state(held["state"])
+    if parts.get("state"):
+        piece.set_state(parts["state"])
     return piece
 
 

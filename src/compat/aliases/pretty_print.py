@@ -35,7 +35,7 @@ def _lines(value: Any, depth: int) -> list[str]:
         if isinstance(item, dict) and item:
             lines += [f"{pad}{name}:", *_lines(item, depth + 1)]
         elif isinstance(item, (list, tuple)) and item:
-            lines += [f"{pad}{name}:", *(f"{pad}- {_word(each)}" for each in item)]
+            lines += [f"{pad}{name}:", *(f"{pad}- {_word(word)}" for word in item)]
         else:
             lines.append(f"{pad}{name}: {_word(item)}")
     return lines

@@ -81,7 +81,7 @@ def _places_of(row: Row, front: str, served: Set[str]) -> Iterator[tuple[str, Pl
     for name, our_name in row.names:
         if name == _ALL:
             public = vars(import_module(f"{_ROOT}.{home}"))
-            yield from ((each, Place(home, each)) for each in public if each.isupper())
+            yield from ((name, Place(home, name)) for name in public if name.isupper())
         elif front and (name in served or our_name in served):
             yield name, Place(front, name if name in served else our_name)
         else:

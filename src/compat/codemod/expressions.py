@@ -38,7 +38,7 @@ class GivenNames(cst.CSTVisitor):
         called = node.value
         if not isinstance(called, cst.Call):
             return
-        names = {dotted(each.target) for each in node.targets}
+        names = {dotted(assigned.target) for assigned in node.targets}
         if is_call_of(called, "train"):
             self.results |= names
         last = dotted(called.func).rpartition(".")[2]

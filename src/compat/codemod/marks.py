@@ -63,7 +63,7 @@ class MarkingTransformer(cst.CSTTransformer):
         node = super().on_leave(original_node, updated_node)
         if not isinstance(original_node, _STATEMENTS):
             return node
-        why = "; ".join(dict.fromkeys(each for _, each in sorted(self._whys.pop())))
+        why = "; ".join(dict.fromkeys(why_not for _, why_not in sorted(self._whys.pop())))
         if not why:
             return node
         if isinstance(node, (cst.SimpleStatementLine, cst.Decorator)):

@@ -78,7 +78,7 @@ class ModuleNames(cst.CSTVisitor):
         path = self.paths.get(name, "ray")
         if path == "ray":
             return None
-        places = [place_today(path, each) for each in sorted(self._taken.get(name, ()))]
+        places = [place_today(path, old) for old in sorted(self._taken.get(name, ()))]
         for front, names in FRONTS.items():
             if front == "v2.tuning" and path.startswith("ray.rllib"):
                 continue

@@ -158,9 +158,13 @@ class OldUses(MarkingTransformer):
         """Mark hooks of callbacks that ask for what no hook is given today."""
         if node.name.value.startswith("on_"):
             every = (*node.params.params, *node.params.kwonly_params)
-            old = [each.name.value for each in every if each.name.value in HOOK_PARAMETERS]
+            old = [
+                parameter.name.value
+                for parameter in every
+                if parameter.name.value in HOOK_PARAMETERS
+            ]
             if old:
-                why = "hooks are given " + ", ".join(HOOK_PARAMETERS[each] for each in old)
+                why = "hooks are given " + ", ".join(HOOK_PARAMETERS[name] for name in old)
                 self.leave_alone(node, f"{node.name.value}({', '.join(old)})", why)
 
     # Results
@@ -178,7 +182,7 @@ class OldUses(MarkingTransformer):
         self, original_node: cst.Assign, updated_node: cst.Assign
     ) -> cst.Assign:
         """`stop = {"episode_reward_mean": 1}`."""
-        if [dotted(each.target) for each in updated_node.targets] != ["stop"]:
+        if [dotted(target.target) for target in updated_node.targets] != ["stop"]:
             return updated_node
         return updated_node.with_changes(value=self._with_key_today(updated_node.value))
 
@@ -186,10 +190,10 @@ class OldUses(MarkingTransformer):
         if not isinstance(value, cst.Dict):
             return self._path_today(value)
         elements = [
-            each.with_changes(key=self._path_today(each.key))
-            if isinstance(each, cst.DictElement)
-            else each
-            for each in value.elements
+            element.with_changes(key=self._path_today(element.key))
+            if isinstance(element, cst.DictElement)
+            else element
+            for element in value.elements
         ]
         return value.with_changes(elements=elements)
 

@@ -50,11 +50,13 @@ class RayImports(cst.CSTTransformer):
         self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
     ) -> cst.SimpleStatementLine | cst.FlattenSentinel[cst.SimpleStatementLine]:
         """Rewrite a line that imports from Ray."""
-        statements = [each for each in updated_node.body if _is_of(each, _ROOT, "ray")]
+        statements = [
+            statement for statement in updated_node.body if _is_of(statement, _ROOT, "ray")
+        ]
         if not statements:
             return updated_node
         self.is_concerned = True
-        statements = [each for each in statements if _is_of(each, "ray")]
+        statements = [statement for statement in statements if _is_of(statement, "ray")]
         if not statements:
             return updated_node
         line = self.get_metadata(PositionProvider, original_node).start.line

@@ -265,7 +265,7 @@ def _is_episode(node: cst.BaseExpression) -> bool:
 
 def _parameter_names(params: cst.Parameters) -> set[str]:
     every = (*params.posonly_params, *params.params, *params.kwonly_params)
-    return {each.name.value for each in every}
+    return {parameter.name.value for parameter in every}
 
 
 def _longer(params: cst.Parameters, names: Sequence[str]) -> cst.Parameters:
@@ -282,7 +282,7 @@ def _longer(params: cst.Parameters, names: Sequence[str]) -> cst.Parameters:
         return params
     more = [*params.params, *(cst.Param(cst.Name(name)) for name in names)]
     return params.with_changes(
-        params=[each.with_changes(comma=cst.MaybeSentinel.DEFAULT) for each in more]
+        params=[parameter.with_changes(comma=cst.MaybeSentinel.DEFAULT) for parameter in more]
     )
 
 

@@ -54,17 +54,17 @@ class CodemodReport:
     @property
     def changed(self) -> tuple[FileChange, ...]:
         """The files whose text changes."""
-        return tuple(each for each in self.files if each.diff)
+        return tuple(file for file in self.files if file.diff)
 
     @property
     def diff(self) -> str:
         """All changes as one unified diff."""
-        return "".join(each.diff for each in self.files)
+        return "".join(file.diff for file in self.files)
 
     @property
     def is_complete(self) -> bool:
         """Whether nothing is left for a person to do."""
-        return not self.unreadable and not any(each.left for each in self.files)
+        return not self.unreadable and not any(file.left for file in self.files)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data."""
@@ -75,21 +75,21 @@ class CodemodReport:
             "complete": self.is_complete,
             "files": [
                 {
-                    "path": each.path,
-                    "changes": list(each.changes),
-                    "left": [vars(use) for use in each.left],
-                    "diff": each.diff,
+                    "path": file.path,
+                    "changes": list(file.changes),
+                    "left": [vars(use) for use in file.left],
+                    "diff": file.diff,
                 }
-                for each in self.files
+                for file in self.files
             ],
-            "unreadable": [vars(each) for each in self.unreadable],
+            "unreadable": [vars(file) for file in self.unreadable],
         }
 
     def __str__(self) -> str:
         verb = "changed" if self.written else "would change"
         lines = [f"{len(self.changed)} of {self.seen} files {verb}"]
-        for each in self.files:
-            lines.append(f"{each.path}: {len(each.changes)} changes, {len(each.left)} left")
-            lines += [f"  line {use.line}: {use.what}: {use.why}" for use in each.left]
-        lines += [f"{each.path}: not touched: {each.why}" for each in self.unreadable]
+        for file in self.files:
+            lines.append(f"{file.path}: {len(file.changes)} changes, {len(file.left)} left")
+            lines += [f"  line {use.line}: {use.what}: {use.why}" for use in file.left]
+        lines += [f"{file.path}: not touched: {file.why}" for file in self.unreadable]
         return "\n".join(lines)

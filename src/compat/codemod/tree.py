@@ -119,7 +119,7 @@ def _rewritten(name: str, source: bytes) -> tuple[FileChange, bytes] | None:
         return None
     changes = ReleaseChanges(imports.renamed, argumentless_builders(rewritten))
     written = rewritten.visit(changes).bytes
-    left_alone = tuple(sorted(imports.left + uses.left, key=lambda each: each.line))
+    left_alone = tuple(sorted(imports.left + uses.left, key=lambda use: use.line))
     if written == source:
         return (FileChange(name, "", (), left_alone), source) if left_alone else None
     done = (*imports.changes, *uses.changes, *changes.changes)

@@ -28,7 +28,7 @@ class ActionMaskingTorchRLModule(DefaultPPOTorchRLModule):
         SpaceError: The observation space is another one.
     """
 
-    def __init__(self, *, observation_space: Any = None, **given: Any) -> None:
+    def __init__(self, *, observation_space: Any = None, **settings: Any) -> None:
         parts = observation_space.spaces if isinstance(observation_space, Dict) else {}
         if not {_MASK, _INNER} <= set(parts):
             raise SpaceError(
@@ -36,7 +36,7 @@ class ActionMaskingTorchRLModule(DefaultPPOTorchRLModule):
                 expected=f"a Dict of {_MASK!r} and {_INNER!r}",
                 found=repr(observation_space),
             )
-        super().__init__(observation_space=parts[_INNER], **given)
+        super().__init__(observation_space=parts[_INNER], **settings)
         self.observation_space = observation_space
 
     @override

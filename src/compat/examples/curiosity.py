@@ -58,8 +58,8 @@ class CountBasedCuriosity(_IntrinsicReward):
         intrinsic_reward_coeff: How much that weighs.
     """
 
-    def __init__(self, *spaces: Any, **given: Any) -> None:
-        super().__init__(*spaces, **given)
+    def __init__(self, *spaces: Any, **settings: Any) -> None:
+        super().__init__(*spaces, **settings)
         self._counts: Counter[bytes] = Counter()
 
     @override
@@ -84,8 +84,8 @@ class EuclidianDistanceBasedCuriosity(_IntrinsicReward):
         max_buffer_size: How many are kept, the latest.
     """
 
-    def __init__(self, *spaces: Any, max_buffer_size: int = 100, **given: Any) -> None:
-        super().__init__(*spaces, **given)
+    def __init__(self, *spaces: Any, max_buffer_size: int = 100, **settings: Any) -> None:
+        super().__init__(*spaces, **settings)
         self.obs_buffer: deque[Any] = deque(maxlen=max_buffer_size)
 
     @override

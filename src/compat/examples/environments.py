@@ -117,9 +117,9 @@ class StatelessCartPole(CartPoleEnv):
             full_space.low[[0, 2]], full_space.high[[0, 2]], dtype=np.float32
         )
 
-    def reset(self, **given: Any) -> tuple[Any, dict[str, Any]]:
+    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
-        obs, infos = super().reset(**given)
+        obs, infos = super().reset(**options)
         return obs[[0, 2]], infos
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
@@ -136,9 +136,9 @@ class StatelessPendulum(PendulumEnv):
         super().__init__()
         self.observation_space = Box(-1.0, 1.0, (2,), np.float32)
 
-    def reset(self, **given: Any) -> tuple[Any, dict[str, Any]]:
+    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
-        obs, infos = super().reset(**given)
+        obs, infos = super().reset(**options)
         return obs[:-1], infos
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:

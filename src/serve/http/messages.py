@@ -90,7 +90,7 @@ class Response:
 def json_response(value: Any, status: int = 200, **headers: str) -> Response:
     """An answer of plain data."""
     body = json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
-    named = {name.replace("_", "-"): own for name, own in headers.items()}
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Response(status, body, JSON, named)
 
 

@@ -14,7 +14,7 @@ def arrangement_of(model: Model) -> dict[str, Any]:
     """A policy's versions by number with their paths, and what each is for."""
     return {
         "name": model.name,
-        "versions": [[each.number, each.path] for each in model.versions.values()],
+        "versions": [[version.number, version.path] for version in model.versions.values()],
         "current": model.current.number,
         "canary": None if model.canary is None else [model.canary.number, model.canary_share],
         "shadow": None if model.shadow is None else model.shadow.number,

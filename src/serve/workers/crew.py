@@ -35,8 +35,8 @@ class Crew:
 
     def __init__(self, app: App, post: Post, admin_token: str = "") -> None:
         self._app, self._post = app, post
-        others = [each for each in range(post.count) if each != post.index]
-        self._links = {each: Link(os.path.join(post.folder, str(each))) for each in others}
+        others = [index for index in range(post.count) if index != post.index]
+        self._links = {index: Link(os.path.join(post.folder, str(index))) for index in others}
         self._questions = Questions(os.path.join(post.folder, str(post.index)), self._asked)
         self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -257,7 +257,7 @@ class Crew:
 
 
 def _refused(answers: Sequence[tuple[int, Any]]) -> tuple[int, Any] | None:
-    return next((each for each in answers if each[0] != 200), None)
+    return next((answer for answer in answers if answer[0] != 200), None)
 
 
 def _metrics_text(reports: Sequence[Any]) -> Response:

@@ -15,14 +15,14 @@ def policies(reports: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]
         merged = {**first}
         everywhere = [first, *others]
         for name in {"moved", "stayed"} & first.keys():
-            merged[name] = sum(each.get(name, 0) for each in everywhere)
-        merged["versions"] = _versions(each["versions"] for each in everywhere)
-        shadows = [each["shadow"] for each in everywhere if "shadow" in each]
+            merged[name] = sum(report.get(name, 0) for report in everywhere)
+        merged["versions"] = _versions(report["versions"] for report in everywhere)
+        shadows = [report["shadow"] for report in everywhere if "shadow" in report]
         if "shadow" in first:
             merged["shadow"] = {
                 **first["shadow"],
                 **_added(shadows, ("rows", "differ", "failed")),
-                "largest_difference": max(each["largest_difference"] for each in shadows),
+                "largest_difference": max(shadow["largest_difference"] for shadow in shadows),
             }
         merged_policies.append(merged)
     return merged_policies
@@ -41,15 +41,15 @@ def statistics(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {
         **reports[0],
         **_added(reports, ("sessions", "evicted", "expired")),
-        "started": min(each["started"] for each in reports),
+        "started": min(report["started"] for report in reports),
         "recent": [seconds[at] for at in sorted(seconds)],
-        "policies": policies([each["policies"] for each in reports]),
+        "policies": policies([report["policies"] for report in reports]),
     }
 
 
 def sessions(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Which sessions there are."""
-    listed = [session for each in reports for session in each["sessions"]]
+    listed = [session for report in reports for session in report["sessions"]]
     return {**_added(reports, ("count",)), "sessions": listed[:_MOST_SESSIONS]}
 
 
@@ -77,4 +77,4 @@ def _versions(reports: Iterable[Sequence[dict[str, Any]]]) -> list[dict[str, Any
 
 def _added(reports: Iterable[dict[str, Any]], names: Iterable[str]) -> dict[str, Any]:
     listed = [*reports]
-    return {name: sum(each[name] for each in listed) for name in names}
+    return {name: sum(item[name] for item in listed) for name in names}

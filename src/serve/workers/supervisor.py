@@ -82,7 +82,7 @@ class Supervisor:
                 received = signal.sigtimedwait(heard, self._until_due())
                 if received is not None:
                     self._take(received, before)
-                for index in [each for each, at in self._due.items() if at <= time.monotonic()]:
+                for index in [worker for worker, at in self._due.items() if at <= time.monotonic()]:
                     del self._due[index]
                     self._start(index, before)
             return self._code
