@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import typer
 
 from ..core.errors import RlconnectError
+from ..core.text.first_line import first_line
 from ..core.version import __version__
 from .options import FINDING, Json
 from .printing import print_json, show, show_lines
@@ -138,8 +139,7 @@ def _computes(torch: Any, device: str) -> tuple[str, bool, str]:
         ones = torch.ones(64, 64, device=device)
         is_fit = bool((ones @ ones == 64).all().item())
     except RuntimeError as error:
-        lines = str(error).splitlines() or [type(error).__name__]
-        return f"{name}: {lines[0]}", False, "look at the driver: nvidia-smi"
+        return f"{name}: {first_line(error)}", False, "look at the driver: nvidia-smi"
     return name, is_fit, "" if is_fit else "this device computes wrong: look at its driver."
 
 

@@ -120,6 +120,16 @@ def flatten_with_path(nest: Nest) -> list[tuple[Path, Any]]:
     return _guarded(lambda: _flatten_with_path(nest), "flattened")
 
 
+def named_leaves(prefix: str, nest: Nest) -> list[tuple[str, Any]]:
+    """The leaves of `nest` by name: the prefix and the way to each, joined by dots.
+
+    Example:
+        >>> named_leaves("obs", {"b": 1, "a": (2, 3)})
+        [('obs.a.0', 2), ('obs.a.1', 3), ('obs.b', 1)]
+    """
+    return [(".".join([prefix, *map(str, path)]), leaf) for path, leaf in flatten_with_path(nest)]
+
+
 def unflatten_as(example: Nest, leaves: Sequence[Any]) -> Nest:
     """A nest built like `example` that holds `leaves`, given in the order of `flatten`.
 

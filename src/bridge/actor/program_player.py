@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ class ProgramPlayer(SlotPlayer):
                 hint="load the checkpoint that it was exported from.",
             )
         count = len(nest.a_leaf(obs))
-        inputs = dict(_named("obs", nest.map_structure(xp.to_numpy, obs)))
+        inputs = dict(nest.named_leaves("obs", nest.map_structure(xp.to_numpy, obs)))
         rows: Any = None
         if self.remembers:
             rows = self.slots.rows(count if keys is None else keys)
@@ -109,15 +109,3 @@ class _NoBrain:
 
     def __getattr__(self, name: str) -> Any:
         raise PieceError("an exported program does not show its network", hint="load its source.")
-
-
-def _named(prefix: str, value: Nest) -> Iterable[tuple[str, Any]]:
-    """The leaves of an observation by the names of their ports."""
-    if isinstance(value, Mapping):
-        for key in sorted(value):
-            yield from _named(f"{prefix}.{key}", value[key])
-    elif isinstance(value, (tuple, list)):
-        for place, part in enumerate(value):
-            yield from _named(f"{prefix}.{place}", part)
-    else:
-        yield prefix, value

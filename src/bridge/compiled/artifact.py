@@ -24,6 +24,7 @@ from ...core.errors import PieceError
 from ...core.spaces.own_layout import space_to_data
 from ...core.step.plan import ActPlan
 from ...core.step.tensor_step import placed
+from ...core.text.first_line import first_line
 from ...core.types import Array
 from ...core.version import __version__
 from ..actor.actor import Actor
@@ -138,7 +139,7 @@ def exported(step: FlatStep) -> Any:
     except Exception as error:  # whatever a user's own model raises under a tracer
         raise PieceError(
             f"torch cannot trace policy {step.step.plan.name!r}",
-            found=str(error).strip().splitlines()[0][:200] if str(error) else repr(error),
+            found=first_line(error),
             hint="a custom model must be free of choices that depend on values.",
         ) from error
     for node in program.graph.nodes:  # they tell where on this machine the code lies
@@ -154,7 +155,7 @@ def _pt2(program: Any) -> bytes:
     except Exception as error:  # a user's own model may hold what torch writes nowhere
         raise PieceError(
             "torch cannot write the policy's program",
-            found=str(error).strip().splitlines()[0][:200] if str(error) else repr(error),
+            found=first_line(error),
             hint="export it to a file that ends in .onnx.",
         ) from error
     return buffer.getvalue()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Space
 from torch import Tensor, nn
 
 from ...core import nest
@@ -45,8 +44,8 @@ class Port:
 def ports_of(prefix: str, value: Nest) -> list[Port]:
     """One port a leaf, named by its path: keys and positions joined by dots."""
     return [
-        Port(".".join([prefix, *path]), np.shape(leaf), np.asarray(leaf).dtype.name)
-        for path, leaf in _paths(value)
+        Port(name, np.shape(leaf), np.asarray(leaf).dtype.name)
+        for name, leaf in nest.named_leaves(prefix, value)
     ]
 
 
@@ -63,7 +62,7 @@ class FlatStep(nn.Module):
         for tensor in (*self.step.parameters(), *self.step.buffers()):
             tensor.data = tensor.data.clone()  # weights of a checkpoint are views of one storage
         self.observation = zero_of(plan.observation_space)
-        states = [(name, start) for name, start in zip(plan.memory_names, plan.start, strict=True)]
+        states = list(zip(plan.memory_names, plan.start, strict=True))
         observed = ports_of("obs", self.observation)
         self._observed = len(observed)
         self._takes_reward = plan.needs_reward
@@ -121,16 +120,3 @@ class FlatStep(nn.Module):
     def _action(self, rows: Sequence[Tensor]) -> Nest:
         actions, _ = self._run(rows)
         return nest.map_structure(lambda leaf: leaf[0].detach().numpy(), actions)
-
-
-def _paths(value: Nest) -> list[tuple[list[str], Any]]:
-    if isinstance(value, Mapping):
-        return [([str(k), *path], leaf) for k in sorted(value) for path, leaf in _paths(value[k])]
-    if isinstance(value, (tuple, list)):
-        return [([str(n), *path], leaf) for n, v in enumerate(value) for path, leaf in _paths(v)]
-    return [([], value)]
-
-
-def is_nested(space: Space[Any]) -> bool:
-    """Whether values of a space have several leaves."""
-    return not nest.is_leaf(zero_of(space))

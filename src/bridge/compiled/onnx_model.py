@@ -12,6 +12,7 @@ from packaging.version import Version
 
 from ...core.errors import MissingExtraError, PieceError
 from ...core.step.tensor_step import placed
+from ...core.text.first_line import first_line
 from ...core.types import Array
 from ..exported.opened import onnx_session, quiet
 from .flat_step import FlatStep
@@ -47,7 +48,7 @@ def onnx_model(program: Any, step: FlatStep, opset: int) -> bytes:
     except Exception as error:  # it passes through many packages, each with errors of its own
         raise PieceError(
             "torch makes no ONNX model of the policy",
-            found=str(error).strip().splitlines()[0][:200] if str(error) else repr(error),
+            found=first_line(error),
             hint="a file that ends in .pt2 is torch's own.",
         ) from error
     if exported is None:

@@ -38,36 +38,36 @@ class GraphedStep:
     """
 
     def __init__(self, step: FlatStep, batch: int, device: str) -> None:
-        self._made_of = step, batch, device
+        self._arguments = step, batch, device
         self._owner = get_ident()
         self._turn = Turn()
         self._others: GraphedStep | None = None
-        self._given = [placed(port.zeros(batch), device) for port in step.inputs]
+        self._inputs = [placed(port.zeros(batch), device) for port in step.inputs]
         cuda: Any = torch.cuda
         side = cuda.Stream(device)
         side.wait_stream(cuda.current_stream(device))
         with cuda.stream(side), torch.no_grad():
             for _ in range(_WARM_UPS):
-                step(*self._given)
+                step(*self._inputs)
         cuda.current_stream(device).wait_stream(side)
         self._graph = cuda.CUDAGraph()
         with cuda.graph(self._graph, capture_error_mode="thread_local"), torch.no_grad():
-            self._found = step(*self._given)
+            self._outputs = step(*self._inputs)
 
     def __call__(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         """Actions and next states for inputs of the recorded batch."""
         if get_ident() != self._owner:
             with self._turn:
                 if self._others is None:
-                    self._others = GraphedStep(*self._made_of)
+                    self._others = GraphedStep(*self._arguments)
                 return tuple(output.clone() for output in self._others._replayed(tensors))
         return self._replayed(tensors)
 
     def _replayed(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        for place, tensor in zip(self._given, tensors, strict=True):
+        for place, tensor in zip(self._inputs, tensors, strict=True):
             place.copy_(tensor, non_blocking=True)
         self._graph.replay()
-        outputs: tuple[Tensor, ...] = self._found
+        outputs: tuple[Tensor, ...] = self._outputs
         return outputs
 
 

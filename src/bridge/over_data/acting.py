@@ -300,10 +300,7 @@ def _repeated(name: str, values: Sequence[str], lengths: Array) -> dict[str, lis
 
 def _named(actions: Nest) -> dict[str, Array]:
     """Actions as columns: one, or one a part."""
-    return {
-        ".".join(["actions", *map(str, path)]): np.asarray(leaf)
-        for path, leaf in nest.flatten_with_path(actions)
-    }
+    return {name: np.asarray(leaf) for name, leaf in nest.named_leaves("actions", actions)}
 
 
 def _writer(kind: str) -> _Write:

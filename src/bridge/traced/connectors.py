@@ -16,6 +16,7 @@ from ...core import array_namespace as xp
 from ...core import nest
 from ...core.arrays.batching import batch, unbatch
 from ...core.step.part import Part
+from ...core.text.first_line import first_line
 from ...core.types import Nest
 from ...legacy.connectors.connector import ActionConnector, AgentConnector
 from ...legacy.connectors.types import ActionConnectorDataType, AgentConnectorDataType
@@ -121,7 +122,7 @@ def traced_observation(
         except KeyError:  # it needs what no first step tells, where it fails on its own
             return part, frozenset(touched)
         except Exception as error:
-            raise Untraceable(f"fails on a first step ({said(error)})") from error
+            raise Untraceable(f"fails on a first step ({first_line(error)})") from error
     _compare(part, connector, bare, rows)
     return part, frozenset(touched)
 
@@ -162,7 +163,7 @@ def _traced(connector: Any, base: type, rows: Nest, unread: Call, real: Call) ->
     except Untraceable:
         raise
     except Exception as error:  # whatever a user's code makes of a value it cannot see
-        raise Untraceable(f"fails on a value it cannot see ({said(error)})") from error
+        raise Untraceable(f"fails on a value it cannot see ({first_line(error)})") from error
     if isinstance(output, list):  # as an item that is an array
         output = array(output) if has_recorded(output) else np.asarray(output)
     result = nest.map_structure(lambda leaf: _register(tape, leaf), output)
@@ -208,7 +209,9 @@ def _compare(part: Part, connector: Any, real: Call, rows: Nest) -> None:
             again = _rows([real(copied, copy.deepcopy(item)) for item in reversed(items)][::-1])
         except Exception as error:  # whatever a user's code makes of a sample
             shapes = nest.map_structure(np.shape, items[0])
-            raise Untraceable(f"fails on a sample of shape {shapes} ({said(error)})") from error
+            raise Untraceable(
+                f"fails on a sample of shape {shapes} ({first_line(error)})"
+            ) from error
         if any(vars(copied)[name] is not before.get(name) for name in vars(copied)):
             raise Untraceable("keeps notes")
         if not _are_alike(expected, again):
@@ -220,7 +223,7 @@ def _compare(part: Part, connector: Any, real: Call, rows: Nest) -> None:
                 *(xp.on_device(constant, "cpu") for constant in part.constants),
             )
         except Exception as error:  # whatever torch does not do with some dtype
-            raise Untraceable(f"does what batches cannot ({said(error)})") from error
+            raise Untraceable(f"does what batches cannot ({first_line(error)})") from error
     for result in (traced, nest.map_structure(xp.to_numpy, tensors)):
         if not _are_alike(expected, result):
             raise Untraceable("depends on values in ways that leave no trace")
@@ -264,8 +267,3 @@ def _undisturbed() -> Iterator[None]:
         np.random.set_state(before[1])  # noqa: NPY002
         if torch is not None:
             torch.set_rng_state(before[2])
-
-
-def said(error: Exception) -> str:
-    """The first line of an error, cut."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:100]

@@ -15,13 +15,14 @@ from ...core.arrays.batching import batch
 from ...core.spaces.values import corners, sample
 from ...core.step.part import Part
 from ...core.step.plan import ActPlan, Running, narrowed, run_step
+from ...core.text.first_line import first_line
 from ...core.types import Nest
 from ...legacy.batches.step_rows import zero_of
 from ...legacy.connectors.adapted import acted_space, seen_space
 from ...legacy.policy.policy import Policy
 from ..actor.legacy_plan import legacy_plan
 from ..actor.module_brain import as_int32
-from .connectors import TRACED, said, traced_action, traced_observation
+from .connectors import TRACED, traced_action, traced_observation
 from .tape import Untraceable
 
 _DRAWN: Final = 24
@@ -60,7 +61,7 @@ def _held(plan: ActPlan) -> ActPlan:
     try:
         run_step(plan, how, rows, np.zeros(count, np.float32), np.ones(count, bool), memory)
     except Exception as error:  # whatever a network says of what is not its own
-        reason = f"{', '.join(names)} (makes what the network cannot take: {said(error)})"
+        reason = f"{', '.join(names)} (makes what the network cannot take: {first_line(error)})"
         return replace(plan, missing=(reason,))
     return plan
 

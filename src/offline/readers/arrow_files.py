@@ -15,6 +15,7 @@ import numpy as np
 from ...core.data.budget import Budget, checked_shape, corrupt
 from ...core.data.damage import at
 from ...core.importing.torch_needed import extra_needed
+from ...core.text.first_line import first_line
 from .places import Place
 
 _MARK: Final = b"ARROW1\0\0"
@@ -40,8 +41,7 @@ def read_columns(place: Place, budget: Budget) -> dict[str, Any]:
             name: table.column(name).combine_chunks() for name in dict.fromkeys(table.column_names)
         }
     except (pa.ArrowException, OSError, KeyError, TypeError) as error:
-        first = (str(error).splitlines() or [""])[0][:160]
-        raise corrupt(f"it cannot be read as an Arrow file: {first}") from None
+        raise corrupt(f"it cannot be read as an Arrow file: {first_line(error)}") from None
 
 
 def _batches(pa: Any, data: bytes, budget: Budget) -> Iterator[Any]:

@@ -18,6 +18,7 @@ from ...core.data.budget import Budget, corrupt
 from ...core.data.damage import at
 from ...core.errors import LimitExceededError, RlconnectError
 from ...core.importing.torch_needed import extra_needed
+from ...core.text.first_line import first_line
 from ...core.types import Array
 from .places import Place
 
@@ -205,5 +206,4 @@ def stumbling(name: str) -> Iterator[None]:
     except RlconnectError:
         raise
     except _FOREIGN_ERRORS as error:
-        first = (str(error).splitlines() or [""])[0][:160]
-        raise corrupt(f"{name} cannot be read as HDF5: {first}") from None
+        raise corrupt(f"{name} cannot be read as HDF5: {first_line(error)}") from None

@@ -18,6 +18,7 @@ from ...core.data.budget import Budget, Limits, checked_shape, corrupt, one_load
 from ...core.data.damage import at
 from ...core.errors import CheckpointError, LimitExceededError, RlconnectError
 from ...core.importing.torch_needed import extra_needed
+from ...core.text.first_line import first_line
 from ..damaged import Damage
 from .parquet_pages import rows_within
 from .places import Place
@@ -113,8 +114,7 @@ def _parts(
         except RlconnectError:
             raise
         except (ValueError, OSError, NotImplementedError) as error:  # what pyarrow raises
-            first = (str(error).splitlines() or [""])[0][:160]
-            raise CheckpointError(f"it cannot be read as Parquet: {first}") from None
+            raise CheckpointError(f"it cannot be read as Parquet: {first_line(error)}") from None
 
 
 def _rows_at_once(place: Place, metadata: Any, limits: Limits, rows: int) -> int:
