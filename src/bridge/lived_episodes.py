@@ -161,7 +161,7 @@ def episode_writer(folder: str | os.PathLike[str], name: str) -> Any:
 
 
 def write_what_can_be(writer: Any, episodes: Sequence[Any]) -> list[Exception]:
-    """Write episodes and tell what went wrong; one that fails does not stop the others."""
+    """Write episodes; gives the errors of those that failed, which do not stop the others."""
     try:
         writer.write(episodes)
     except OSError as error:

@@ -58,14 +58,14 @@ class V2Triple:
 
     @property
     def observation_space(self) -> Space[Any]:
-        """What an environment gives; the module's where no pipeline was told another."""
+        """The environment's observations; by default the module's."""
         input_space = getattr(self.env_to_module, "input_observation_space", None)
         space: Space[Any] = self.module.observation_space if input_space is None else input_space
         return space
 
     @property
     def action_space(self) -> Space[Any]:
-        """What an environment takes; the module's where no pipeline was told another."""
+        """The environment's actions; by default the module's."""
         policy_space = getattr(self.module_to_env, "action_space", None)
         space: Space[Any] = self.module.action_space if policy_space is None else policy_space
         return space

@@ -106,7 +106,7 @@ def _extras() -> Iterator[Check]:
 
 
 def _ray() -> Check:
-    """Ray is asked for its version only; nothing here needs it."""
+    """Ray's version, if it is installed; nothing here needs it."""
     try:
         version = metadata.version("ray")
     except metadata.PackageNotFoundError:

@@ -104,7 +104,7 @@ def _written(actor: Actor, name: str, file: Path, kind: Any, dry_run: bool) -> d
 
 
 def show_program(file: Path, *, as_json: bool) -> None:
-    """Print what the manifest of an exported policy tells."""
+    """Print the manifest of an exported policy."""
     from ..bridge.exported.manifest import read_manifest
     from ..core.text.visible import visible
 

@@ -163,6 +163,6 @@ def _in_environment(trace: TracebackType | None) -> bool:
 
 
 def _shortened(text: str) -> str:
-    """A line whose middle is left out where nobody could read all of it."""
+    """A line without its middle, if it is too long to read."""
     half = _LONGEST_LINE // 2
     return text if len(text) <= _LONGEST_LINE else f"{text[:half]}…{text[-half:]}"

@@ -35,7 +35,7 @@ _MOST: Final = 3
 
 
 def shell_hint(hint: str, missing: list[str] | None = None) -> str:
-    """A hint for somebody who types commands.
+    """A library's hint, in the words of the command line.
 
     Example:
         >>> shell_hint("It takes 4 numbers. Give it: Policy.from_checkpoint(path, algorithm=...).")

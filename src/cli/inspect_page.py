@@ -166,7 +166,7 @@ def _facts(lines: list[tuple[str | Text, Any]]) -> Table:
 
 
 def policy_lines(record: dict[str, Any]) -> list[tuple[str | Text, Any]]:
-    """What is told of a policy or module."""
+    """The facts of a policy or module, each with its label."""
     lines: list[tuple[str | Text, Any]] = [
         ("class", _class_name(record.get("policy_class") or record.get("module_class") or "")),
         ("framework", record.get("framework")),

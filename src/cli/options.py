@@ -182,7 +182,7 @@ class Loading:
         return words
 
     def agents(self) -> dict[Any, str] | None:
-        """The policy of each agent; an agent whose name is a number is meant by both.
+        """The policy of each agent; a name that is a number also stands for the number.
 
         Raises:
             ConfigError: One is not AGENT=ID.
@@ -232,7 +232,7 @@ def _settings(file: Path) -> dict[str, Any]:
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose parameters that are dataclasses of options are those options themselves."""
+    """A command whose parameters that are dataclasses become the options that these hold."""
     parameters: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}
     for parameter in inspect.signature(command, eval_str=True).parameters.values():

@@ -1,4 +1,4 @@
-"""A line that says how far long work has come; only where somebody is watching."""
+"""A progress line, shown on terminals only."""
 
 from __future__ import annotations
 

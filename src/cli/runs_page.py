@@ -68,7 +68,7 @@ def _chart(runs: Runs, metric: str, title: str, kinds: list[str]) -> list[str]:
 
 
 def _table(runs: Runs, kinds: list[str]) -> str:
-    """What is told of each run; the line before its name is that of its curves."""
+    """A row for each run; the line before its name is that of its curves."""
     varied = runs.varied()[:_SETTINGS]
     shown = [name.lstrip("_") for name in varied]
     heads = ["run", "ended", "iterations", runs.metric.rpartition("/")[2], "best", *shown]

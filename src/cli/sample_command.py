@@ -1,4 +1,4 @@
-"""`rlconnect sample`: a checkpoint to try things with, for whoever has none at hand."""
+"""`rlconnect sample`: a checkpoint to try things with."""
 
 from __future__ import annotations
 

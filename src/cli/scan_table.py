@@ -191,7 +191,7 @@ def scan_table(folder: Path, rows: list[ScanRow], *, width: int = 100) -> Render
 
 
 def _cells(row: ScanRow, width: int) -> list[Text]:
-    """What is said of a row beside its path, as much as `width` has room for."""
+    """The cells of a row beside its path, as many as fit `width`."""
     cells = {
         "what": Text(visible(row.what, 24)),
         "environment": Text(visible(row.environment.rpartition(".")[2], 24) or "–"),

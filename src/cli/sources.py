@@ -37,7 +37,7 @@ class Source:
         return self.loading.words()
 
     def natives(self) -> Natives:
-        """What acts, by id, as its stack has it, and who plays whom."""
+        """The policies by id, as their stack has them, and which of them plays an agent."""
         from ..bridge.loading.natives import natives_in
 
         ids, agents = self.chosen.ids, self.loading.agents()

@@ -133,7 +133,7 @@ def _save_reports(verdicts: dict[str, Verdict], report: Path | None) -> list[Pat
 
 
 def evidence_of(paths: list[str], seed: int | None, no_host: bool) -> Evidence:
-    """What a report tells of this run: these checkpoints, this command, this machine."""
+    """The evidence of this run for a report: checkpoints, command, machine."""
     from ..bridge.proof.evidence import Evidence, Side
 
     sides = [Side.at(path) for path in paths]

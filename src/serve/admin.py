@@ -31,7 +31,7 @@ Change = Callable[[App, Any, Reply], None]
 
 
 def mount(app: App, token: str, change: Change | None = None) -> None:
-    """Let those change policies who show a token; nobody if it is empty.
+    """Answer admin requests that show the token; none if it is empty.
 
     Args:
         app: Whose policies they are.
@@ -104,7 +104,7 @@ _change = change
 
 
 async def load(model: Model, path: str, number: int | None = None) -> Version:
-    """Load another version of a model; it acts for nobody yet.
+    """Load another version of a model, without using it yet.
 
     Raises:
         RlconnectError: It cannot be read, or is for another environment.

@@ -1,4 +1,4 @@
-"""Who may ask, what is wrong, and what the log tells of it."""
+"""Checks tokens, turns errors into answers, and logs requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def may(request: Request, token: str) -> bool:
 
 
 def logged(request: Request, answer: Answer) -> Answer:
-    """An answer that is told in the log, too."""
+    """An answer that is logged, too."""
     began = time.perf_counter()
 
     def tell(response: Response) -> None:

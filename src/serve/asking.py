@@ -43,7 +43,7 @@ class Acted:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is, and who asks.
+    """The address of a server, with the token for it.
 
     Args:
         url: Such as "http://127.0.0.1:8000".

@@ -19,7 +19,7 @@ def first_versions(
     policy_ids: Sequence[str] | None = None,
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[list[Version], Casting | None]:
-    """The policies that a server begins with; each has acted once. And who plays whom, if told.
+    """The policies that a server begins with, each of which has acted once, and their agents.
 
     Raises:
         ConfigError: No policy is named, or an agent's is none of them.
@@ -51,7 +51,7 @@ def first_versions(
 
 
 def next_version(model: Model, path: str, number: int | None = None) -> Version:
-    """Another version of a model, loaded from a path; it acts for nobody yet.
+    """Another version of a model, loaded from a path and not used yet.
 
     Raises:
         CheckpointError: It cannot be read.

@@ -79,7 +79,7 @@ class Model:
         return self._next - 1
 
     def add(self, version: Version) -> None:
-        """Hold another version, which acts for nobody yet.
+        """Add another version, without using it yet.
 
         Raises:
             ConfigError: It is for another environment than the current one.
@@ -148,7 +148,7 @@ class Model:
         return moved
 
     def _move(self, sessions: list[Session], version: Version) -> dict[str, int]:
-        """Let sessions go on with a version: now, or when what they were asked is answered."""
+        """Move sessions to a version: now, or after the request that they are busy with."""
         idle: dict[Version, list[Session]] = {}
         counts = {"moved": 0, "stayed": 0}
         for session in sessions:
@@ -165,7 +165,7 @@ class Model:
         return counts
 
     def drop(self, number: int) -> None:
-        """Let go of a version that acts for nobody, if there is one of this number."""
+        """Drop the version of this number, if it is there and unused."""
         version = self.versions.get(number)
         if version is not None and version is not self.current and not version.sessions:
             del self.versions[number]
@@ -173,7 +173,7 @@ class Model:
             version.close()
 
     def collect(self) -> None:
-        """Let go of versions that nobody uses any more.
+        """Drop unused versions.
 
         Kept are the one before the current one, and those that were loaded and not tried yet.
         """

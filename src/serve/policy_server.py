@@ -135,7 +135,7 @@ class PolicyServer:
         return None
 
     def _answer(self, fields: Any, reply: Reply) -> None:
-        """Do what is asked, or tell why not."""
+        """Do what a request asks, or reply with the error."""
         try:
             if isinstance(fields, Exception):
                 raise fields
@@ -191,7 +191,7 @@ class PolicyServer:
     def _take_turn(
         self, session: Session, command: str, fields: dict[str, Any], reply: Reply
     ) -> None:
-        """Do what is asked of an episode, after what was asked before."""
+        """Handle a request to an episode, after earlier ones."""
         if session.is_busy:
             session.wait(lambda: self._take_turn(session, command, fields, reply))
             return
@@ -293,7 +293,7 @@ class PolicyServer:
         return obs, True
 
     def _model(self, agent: Any) -> Model:
-        """The policy of an agent: as was told, or the one that is called like it, or the only."""
+        """The policy of an agent: by the mapping, by the agent's name, or the only one."""
         fits = len(agent) <= _MOST_NAME if type(agent) is str else (
             type(agent) is int and abs(agent) < 1 << 63
         )  # fmt: skip
@@ -322,7 +322,7 @@ def _act(
     ends: bool,
     explore: bool,
 ) -> None:
-    """Act for several agents, and tell all actions, or what is wrong instead of one, together."""
+    """Act for several agents, and hand on their actions or errors together."""
     actions: dict[Any, Any] = dict.fromkeys(observed)
     waiting = {*observed}
     if not waiting:

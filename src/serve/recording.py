@@ -228,7 +228,7 @@ class Recorder:
 
 
 def _told(value: Any, count: int) -> list[float]:
-    """A number for each row; 0 where none was told that counts."""
+    """A number for each row; 0 where the request has no usable one."""
     try:
         return row_numbers(value, count, "", 0.0)
     except ServeError:

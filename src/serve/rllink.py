@@ -195,7 +195,7 @@ class RLlink:
         return fields
 
     def _kind(self, fields: dict[str, Any], link: Link) -> str:
-        """The type of a message of who may send one."""
+        """The type of a message, once its client has shown the token."""
         token = fields.pop("token", "")
         if self._token and not link.is_known:
             token_bytes = token.encode("utf-8", "replace") if isinstance(token, str) else b""

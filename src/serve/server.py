@@ -156,7 +156,7 @@ class Server:
         self._servers.append(server)
 
     async def run(self, started: Callable[[Server], None] | None = None) -> None:
-        """Serve until somebody asks to end, by `stop` or by a signal."""
+        """Serve until `stop` is called or a signal comes."""
         await self.start()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,4 +1,4 @@
-"""Sessions: whose memory is whose, for how long, and what becomes of those that are gone."""
+"""Sessions: the memory of each, how long it is kept, and what follows when it is gone."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class ServeSettings:
         environment: Mapping[str, str] = os.environ,
         file: str | os.PathLike[str] | None = None,
     ) -> ServeSettings:
-        """Settings from wherever they are told; a flag counts before a variable before a file.
+        """Settings from flags, else from environment variables, else from a file.
 
         Args:
             flags: By name; those that are None were not given.

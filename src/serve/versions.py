@@ -59,7 +59,7 @@ class Step:
 
 
 class Fetched(NamedTuple):
-    """An answer to a step that asked for more than the action.
+    """An answer with more than the action.
 
     Args:
         action: It; of a batch: rows of actions.
@@ -324,7 +324,7 @@ class Version:
     def _act(
         self, steps: Sequence[Step], rows: Nest, counts: list[int]
     ) -> tuple[Nest, Mapping[str, Any]]:
-        """Actions, and what was fetched beside them if somebody asked."""
+        """Actions, and what was fetched beside them if a step asks for it."""
         act = self.actor.act_and_fetch if steps[0].fetches else self._without_fetches
         if not self.remembers and not steps[0].explore:
             return act(rows)

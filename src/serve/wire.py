@@ -151,7 +151,7 @@ def _decoded(value: dict[Any, Any]) -> Any:
 
 
 class _Count:
-    """Counts containers, and refuses more than anybody needs."""
+    """Counts containers, and refuses more than the limit."""
 
     def __init__(self) -> None:
         self._left = _MOST_CONTAINERS

@@ -1,4 +1,4 @@
-"""What an actor is asked beside the observations, and how the rows find their policies."""
+"""The arguments of `Actor.act` beside the observations, and the policy that acts for each row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Asked(NamedTuple):
     explore: bool = False
 
     def ended(self, is_one: bool) -> Any:
-        """Which rows' episodes ended; None where nobody says."""
+        """Which rows' episodes ended; None if the caller gave no flags."""
         parts = [flags for flags in (self.terminated, self.truncated) if flags is not None]
         if not parts:
             return None
@@ -38,7 +38,7 @@ class Asked(NamedTuple):
         return parts[0] if len(parts) == 1 else parts[0] | parts[1]
 
     def keys(self, count: int, is_one: bool) -> list[Key] | None:
-        """Whose each row is; None where nobody says."""
+        """The environment and agent of each row; None if the caller gave none."""
         if self.env_ids is None and self.agent_ids is None:
             return None
         envs: Sequence[Any] = range(count)

@@ -96,7 +96,7 @@ def play(
 
 
 class _Rollout(NamedTuple):
-    """What is played, and who follows it; see `rollout`."""
+    """The arguments of `rollout`, and what records its episodes."""
 
     actor: Any
     env: Any
@@ -135,7 +135,7 @@ def _one_by_one(rollout: _Rollout, film: Callable[[], None] | None) -> Played:
 
 
 def _then(first: Callable[..., None] | None, film: Callable[[], None], *came: Any) -> None:
-    """Tell what came of a step to who keeps it, and film it."""
+    """Record a step, if episodes are recorded, and film it."""
     if first is not None:
         first(*came)
     film()

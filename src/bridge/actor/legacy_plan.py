@@ -20,7 +20,7 @@ from .legacy_brain import LegacyBrain
 
 
 class Tracer(Protocol):
-    """What makes formulas of connectors of a user's own; see `traced.plan`."""
+    """Turns a user's connectors into formulas; see `traced.plan`."""
 
     space: Space[Any]
 
@@ -151,7 +151,7 @@ class _Draft:
         self.missing += added.missing
 
     def _traced_agent_side(self, connector: Any) -> Part | str:
-        """A connector of a user's own as a part, where somebody traces; else why it is none."""
+        """A user's connector as a part, if there is a tracer; else the reason why it is none."""
         if self.tracer is None:
             return ""
         if self.looks is not None:

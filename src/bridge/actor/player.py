@@ -136,7 +136,7 @@ class SlotPlayer(Player):
         self.slots.load_state_dict(state)
 
     def earned(self, reward: Any, first: Any, count: int) -> Any:
-        """What each row's last action earned; None where nobody looks.
+        """The reward of each row's last action; None if the policy does not see rewards.
 
         Raises:
             PieceError: Rewards are looked at, none are given, and not every row is the first.

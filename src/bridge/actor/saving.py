@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def save_actor(actor: Actor, path: str | os.PathLike[str]) -> None:
-    """Save an actor's policies, and who plays whom; see `Actor.save`.
+    """Save an actor's policies, and which of them plays an agent; see `Actor.save`.
 
     Policies of the old stack are saved in our own format, a module with its pipelines in the
     layout of the new stack, several of those side by side. What is there already is replaced as a

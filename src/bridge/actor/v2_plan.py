@@ -93,7 +93,7 @@ FLATTENING: Final = ("FlattenObservations", "PreprocessObservations")
 
 
 def rows_left_open(parts: Sequence[Part]) -> list[str]:
-    """Parts with earlier steps whose rows nobody flattens: modules see those one by one."""
+    """Names of parts that stack earlier steps without a flattening piece behind them."""
     behind = [part.name for part in parts[1:]] + [""]
     pairs = zip(parts, behind, strict=False)
     return [part.name for part, after in pairs if part.looks and after not in FLATTENING]

@@ -49,7 +49,7 @@ def adapted_triple(triple: V2Triple, chain: AdapterChain, sees: Space[Any]) -> V
 
 
 def _adapt_rewards(env_to_module: Any, chain: AdapterChain, space: Space[Any]) -> None:
-    """Adapt what a wrapped policy is told it earned; learners have a piece of their own."""
+    """Adapt the rewards that a wrapped policy sees; learners have a piece of their own."""
     if not env_to_module[LegacyAgentConnectorV2]:
         raise PieceError(
             "no piece of the triple looks at rewards",

@@ -100,7 +100,7 @@ class SpaceDiff:
 
 
 def incomparable(old: Space, new: Space, question: str = "") -> Change:
-    """The change for two spaces nobody can map by rule."""
+    """The change for two spaces that no rule maps."""
     return Change(
         "incomparable",
         f"{old} became {new}",

@@ -97,7 +97,7 @@ def export_actor(
 def plan_of(
     actor: Actor, policy: str | None = None, observation_space: Space[Any] | None = None
 ) -> ActPlan:
-    """The plan of one of an actor's policies, with connectors of a user's own traced.
+    """The plan of one of an actor's policies, with users' connectors traced.
 
     `observation_space` is what the environment gives, if only such connectors know it.
     """
@@ -174,7 +174,7 @@ def _pt2_runner(data: bytes) -> Runner:
 
 
 def _compare(step: FlatStep, run: Runner, name: str) -> None:
-    """Hold an artifact to the step it was made of, at several numbers of rows."""
+    """Check an artifact against the step that it was made from, at several numbers of rows."""
     rng = np.random.default_rng(0)
     for rows in _CHECKED_ROWS:
         inputs = [_drawn(port, rows, rng) for port in step.inputs]

@@ -23,7 +23,7 @@ Runner = Callable[[Sequence[Array]], list[Array]]
 
 
 def expect_onnx() -> None:
-    """Hold what is installed to what writing a model takes, before anything is traced."""
+    """Check that the packages for writing a model are installed, before anything is traced."""
     try:
         import onnx  # noqa: F401
         import onnxscript
@@ -62,7 +62,7 @@ def onnx_model(program: Any, step: FlatStep, opset: int) -> bytes:
 
 
 def new_enough(name: str, found: str, needed: str) -> None:
-    """Hold a package's version to what writing files for other programs needs."""
+    """Check that a package is new enough for writing files for other programs."""
     if Version(found).release < Version(needed).release:
         raise MissingExtraError(
             f"{name} is too old to write a file for other programs",

@@ -1,4 +1,4 @@
-"""The manifest beside an exported file: read, and held to what runs the file."""
+"""The manifest beside an exported file, checked against what runs the file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LARGEST_ROW: Final = 1 << 28
 
 
 def read_manifest(file: Path) -> dict[str, Any]:
-    """What the manifest beside a `.pt2` or `.onnx` file tells of it."""
+    """The manifest beside a `.pt2` or `.onnx` file."""
     beside = file.with_name(f"{file.name}.json")
     if not beside.exists():
         raise MissingPartError(

@@ -155,7 +155,7 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
 
 
 def _tried(run: Callable[[Named], Named], manifest: Mapping[str, Any]) -> None:
-    """Run a program once: what another version left out of it is told now, and not later."""
+    """Run a program once, so that what another version left out of it fails now."""
     row = {
         port["name"]: np.zeros((1, *port["shape"]), port["dtype"]) for port in manifest["inputs"]
     }

@@ -158,7 +158,7 @@ def model_card(
 
 
 def _rows(actor: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What is told of one policy."""
+    """The facts of one policy, each with its label."""
     pieces = actor.get("connectors") or {}
     names = {
         side: ", ".join(piece["name"] for piece in pieces.get(side) or ())

@@ -91,7 +91,7 @@ def _rows(part: Any, space: Any) -> Array:
 
 @contextmanager
 def _copied(policy: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
-    """How MLflow is told of a copy."""
+    """What MLflow has to know of a copy."""
     with tempfile.TemporaryDirectory(prefix="rlconnect-") as place:
         folder = Path(place, "policy")
         convert(policy, folder)

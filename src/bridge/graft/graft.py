@@ -254,7 +254,7 @@ def _proven(
     courses: list[Any],
     probability: float,
 ) -> Verdict:
-    """Hold what was grown to the adapted policy.
+    """Check that the grown policy does what the adapted one does.
 
     Raises:
         WeightsError: It gives other numbers.
@@ -277,7 +277,7 @@ def _proven(
 
 
 class _Compared:
-    """A triple whose outputs are told where the adapted policy has them.
+    """A triple whose outputs are reordered as the adapted policy has them.
 
     Args:
         triple: The policy.

@@ -1,1 +1,1 @@
-"""From what lies at a path to live policies: of the old stack, of the new one, or exported."""
+"""Loads live policies from a path: of the old stack, of the new one, or exported."""

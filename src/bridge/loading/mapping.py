@@ -15,7 +15,7 @@ PolicyMapping = Callable[..., Any] | Mapping[Hashable, Any] | None
 
 
 class Casting:
-    """The policy of each agent, asked for once an agent; `known` holds the last answers used.
+    """The policy of each agent; `known` caches the answers last used.
 
     Args:
         names: The policies there are.

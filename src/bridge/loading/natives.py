@@ -177,7 +177,7 @@ def policy_spaces(policy: Any) -> tuple[Space[Any], Space[Any]]:
 
 
 def source_of(player: Any) -> Native:
-    """What a player is made of, as it is now."""
+    """The policy that a player was made from, as it is now."""
     native: Any = getattr(player, "triple", getattr(player, "policy", None))
     return replace(native, timestep=player.timestep) if isinstance(native, V2Triple) else native
 

@@ -23,7 +23,7 @@ def module_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_known(options: Mapping[str, Any]) -> None:
-    """Tell a name that no loader has, as Python tells it."""
+    """Refuse an option that no loader has, with Python's own `TypeError`."""
     for name in options:
         if name not in _of_policies() and name not in _of_modules():
             raise TypeError(f"got an unexpected keyword argument {name!r}")

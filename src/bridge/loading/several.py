@@ -49,7 +49,7 @@ def is_several(folder: Path) -> bool:
 
 
 def mapping_of(extra: Mapping[str, Any]) -> dict[Any, str] | None:
-    """Who plays whom, from what a checkpoint holds beside its policies."""
+    """The policy of each agent, as a checkpoint says beside its policies."""
     saved = extra.get("actor")
     if not isinstance(saved, Mapping) or not saved.get("agents"):
         return None

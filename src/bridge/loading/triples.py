@@ -1,4 +1,4 @@
-"""Acting by a new-stack checkpoint, whoever wrote it: Ray's algorithms, its runners, or us."""
+"""Loads new-stack checkpoints to act by: of Ray's algorithms, of its runners, or ours."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def migrated_in(path: str | os.PathLike[str], options: Mapping[str, Any]) -> V2T
 
 
 def read_beside(folder: Path, name: str) -> Any:
-    """A document of a migrated folder, which tells of what lies beside it."""
+    """A JSON document of a migrated folder."""
     try:
         content = read_document(part_of(folder, name))
     except CheckpointNotFoundError:

@@ -23,7 +23,7 @@ from .saved_plan import NATIVE
 
 @dataclass(frozen=True)
 class Described:
-    """What a plan's page tells of a policy.
+    """What a plan's page shows of a policy.
 
     Args:
         name: Its id.
@@ -75,7 +75,7 @@ class NativePlan(MigrationPlan):
     @property
     @override
     def explore(self) -> bool:
-        """Whether the policy explores when nobody says."""
+        """Whether the policy explores by default."""
         return self.native.explore
 
     @override

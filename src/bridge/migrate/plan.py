@@ -121,7 +121,7 @@ class MigrationPlan:
 
     @property
     def explore(self) -> bool:
-        """Whether the policy explores when nobody says: the word of its training config."""
+        """Whether the policy explores by default, as its training config says."""
         return bool(self.policy.config.get("explore", True))
 
     @property
@@ -441,6 +441,6 @@ def one_native(source: Any, policy_id: str | None, **options: Any) -> Policy | V
 
 
 def _custom(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that are the author's own classes."""
+    """The options that name an author's classes."""
     prefixes = ("custom_", "trust")
     return {name: value for name, value in options.items() if value and name.startswith(prefixes)}

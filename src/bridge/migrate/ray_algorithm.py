@@ -109,7 +109,7 @@ class RayAlgorithm:
         self.specs = {name: spec_of(module) for name, module in acting.modules.items()}
 
     def facts(self) -> dict[str, str]:
-        """What has to be told of it, by the names of `RayNeeds`."""
+        """Facts of the algorithm, by the names of `RayNeeds`."""
         return {
             "algorithm": self.name,
             "env": "" if self.env in registry else self.env,

@@ -81,7 +81,7 @@ def _of_folder(folder: Path) -> tuple[Mapping[str, Any], str]:
 
 
 def proofs_in(data: Mapping[str, Any]) -> dict[str, Any]:
-    """How a plan's steps are to be proven, held to what a machine can do."""
+    """How a plan's steps are to be proven, within limits."""
     with at("proofs"):
         proofs = {
             name: value
@@ -108,7 +108,7 @@ def origin_of(source: str) -> dict[str, str]:
 
 
 def keep_source(policy: Policy, folder: Path) -> str:
-    """Put the policy itself beside what becomes of it; tells in words why it cannot be kept."""
+    """Save the policy beside what it becomes; gives the reason in words if it cannot be saved."""
     try:
         policy.export_checkpoint(folder / SOURCE)
     except RlconnectError as error:  # a connector of the author's own that cannot be saved

@@ -54,7 +54,7 @@ class Standing:
 
 
 def check_migration(path: str | os.PathLike[str], *, samples: int = 64, **options: Any) -> Standing:
-    """Hold a migrated folder to the policy it was made of."""
+    """Compare a migrated folder with the policy that it was made from."""
     plan = MigrationPlan.load(path, **options)
     triple = migrated_in(path, words_of(options))
     if isinstance(plan, NativePlan):

@@ -233,7 +233,7 @@ class Acting:
         self.actor, self.explore, self.seed = actor, explore, seed
 
     def __call__(self, group: Recordings, number: int = 0) -> dict[str, Any]:
-        """Columns of all steps of some episodes: whose each is, its place there, its action."""
+        """Columns of all steps of some episodes: episode, agent, time and action."""
         if self.explore:
             self.actor.rng = np.random.default_rng((self.seed, number))
         obs = nest.taken(group.observations, group.here)

@@ -131,7 +131,7 @@ class Appraisal:
         return by_method
 
     def with_evidence(self, evidence: Evidence) -> Appraisal:
-        """The same, with what somebody else needs to believe it."""
+        """The same, with the evidence of when and by what it was found."""
         return replace(self, evidence=evidence)
 
     def to_dict(self) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def _stretches(source: Any) -> bool:
 
 
 class PlannedWatcher:
-    """A policy whose whole step is formulas over rows."""
+    """A planned policy: its whole step is formulas over rows."""
 
     def __init__(self, player: PlannedPlayer, manner: Manner) -> None:
         plan = player.plan

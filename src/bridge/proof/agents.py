@@ -88,7 +88,7 @@ def verify_agents(
 
 
 class _Table:
-    """An environment, who plays whom in it, and what was seen to differ."""
+    """An environment, the policy of each agent in it, and the differences found so far."""
 
     def __init__(self, env: Any, casting: Casting, absolute: float, relative: float) -> None:
         self.env = env

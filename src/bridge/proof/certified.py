@@ -20,7 +20,7 @@ from .verdict import Verdict
 def verify_certificate(
     policy: Policy | V2Triple, *, absolute: float = 1e-5, relative: float = 1e-5
 ) -> Verdict:
-    """Hold a loaded policy to the certificate it was saved with.
+    """Compare a loaded policy with the certificate that it was saved with.
 
     Args:
         policy: Loaded from a checkpoint that rlconnect wrote, migrated or not.

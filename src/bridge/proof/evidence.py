@@ -1,4 +1,4 @@
-"""What somebody else needs to believe a comparison, or to run it again."""
+"""What it takes to reproduce a comparison: files, versions, machine, command."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Side:
 
     @classmethod
     def at(cls, path: str | os.PathLike[str]) -> Side:
-        """A side by where it lies."""
+        """A side by its path."""
         return cls(os.fspath(path), os.fspath(path), fingerprint_of(path))
 
     @classmethod
@@ -79,7 +79,7 @@ class Evidence:
         command: str = "",
         tell_host: bool = True,
     ) -> Evidence:
-        """What can be told of this moment and this machine."""
+        """The evidence of a comparison that is made now, on this machine."""
         date = datetime.now(timezone.utc).isoformat(timespec="seconds")
         host = platform.node() if tell_host else NOT_TOLD
         return cls(date, host, seed, command, dict(_versions()), sides)

@@ -35,7 +35,7 @@ def paired_weights(ours: Staged, theirs: Staged) -> tuple[dict[str, Any], dict[s
 
 
 def weights_behind(staged: Staged) -> Weights | None:
-    """The weights of what is behind stages, by name; None of stages of somebody's own."""
+    """The weights of the policy behind stages, by name; None for stages of another kind."""
     source = _source(staged)
     return None if source is None else _weights(source)
 

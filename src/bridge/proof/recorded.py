@@ -1,4 +1,4 @@
-"""Observations that somebody recorded, from a file."""
+"""Recorded observations, from a file."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _in_arrays(file: Path) -> list[Course]:
 
 
 def courses_for(space: Any, observations: str | os.PathLike[str] | Sequence[Any]) -> list[Course]:
-    """Recorded episodes, held to the space they are for.
+    """Recorded episodes, checked against their space.
 
     `observations` is a file as for `read_courses`, one episode, or a list of episodes.
     """

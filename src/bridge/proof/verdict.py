@@ -84,7 +84,7 @@ class Verdict:
 
     @property
     def worst_stage(self) -> StageComparison | None:
-        """Where the number that lies furthest apart is looked for; None where all are equal."""
+        """The stage with the largest difference; None where all are equal."""
         if self.first_difference is not None:
             return self.first_difference
         return max((s for s in self.stages if s.worst), key=lambda s: s.largest, default=None)

@@ -18,7 +18,7 @@ _NEAR: Final = 0.05
 
 
 def agreement(episodes: Sequence[Any]) -> float:
-    """The share of steps in which student and teacher would do the same if nobody explored.
+    """The share of steps in which the best actions of student and teacher are the same.
 
     Args:
         episodes: Of one agent or of several.

@@ -82,7 +82,7 @@ class PolicyTeacher:
         return self.actors.get(module_id)
 
     def check(self, sees: Space[Any] | None, takes: Space[Any] | None, module_id: str = "") -> None:
-        """Hold it to an environment.
+        """Check that it fits an environment.
 
         Args:
             sees: What is seen there; whatever it knows if None.

@@ -34,7 +34,7 @@ class Settling:
         self._is_over = not mine
 
     def is_over_at(self, played: int) -> bool:
-        """Let filters stand still once enough was played; tells it once."""
+        """Stop the filters once enough was played; True the one time that this happens."""
         if self._is_over or played < min(_SETTLING, self._first):
             return False
         self._is_over = True

@@ -16,7 +16,7 @@ from ..triple import V2Triple
 
 @dataclass(frozen=True)
 class Lesson:
-    """One round: the student played, then learnt from what it was told.
+    """One round: the student played, then learnt from the teacher's answers.
 
     Args:
         steps: How many steps were played so far.

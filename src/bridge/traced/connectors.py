@@ -1,4 +1,4 @@
-"""A connector of a user's own as a formula over batches, held to what it does item by item."""
+"""A user's connector as a formula over batches, checked against what it does item by item."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def _rewritten(connector: Any, base: type, rewriting: Rewriting) -> Any:
 
 
 def _compare(part: Part, connector: Any, real: Call, rows: Nest) -> None:
-    """Hold a part to its connector, item by item, in two orders."""
+    """Check a part against its connector, item by item, in two orders."""
     items = unbatch(rows)
     copied = copy.copy(connector)
     before = dict(vars(copied))

@@ -1,4 +1,4 @@
-"""The plan of an old policy whose connectors of a user's own are traced."""
+"""The plan of an old policy whose users' connectors are traced."""
 
 from __future__ import annotations
 

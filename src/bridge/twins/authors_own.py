@@ -1,4 +1,4 @@
-"""What becomes of connectors of an author's own, by the author's word."""
+"""What becomes of an author's connectors, as registered by `register_twin`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def register_twin(
 
 
 def twin_of_own(connector: Any, snippet: Callable[[str], str]) -> Twin:
-    """What becomes of a connector of an author's own."""
+    """What becomes of one of an author's connectors."""
     name = type(connector).__name__
     word = _WORDS.get(name)
     if word is None:

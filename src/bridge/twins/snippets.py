@@ -42,7 +42,7 @@ register_twin({name!r}, {_class_name(name)})'''
 
 
 def network_snippet(name: str) -> str:
-    """A native module, to be filled in with what a network of the author's computes."""
+    """A native module, to be filled in with what an author's network computes."""
     return f'''from rlconnect.v2 import TorchRLModule, ValueFunctionAPI
 
 class {_class_name(name)}Module(TorchRLModule, ValueFunctionAPI):

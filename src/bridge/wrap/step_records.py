@@ -57,7 +57,7 @@ def state_name(place: int) -> str:
 
 
 def carried(shared_data: dict[str, Any] | None, episode: Any) -> Any:
-    """What a wrapped piece before made of this step; None if there was none."""
+    """The record of this step from the wrapped piece before; None if there was none."""
     record = (shared_data or {}).get(_CARRIED, {}).get(key_of(episode))
     return None if record is None or record[0] != episode.t else record[1]
 

@@ -31,7 +31,7 @@ class UnknownRayNameError(UnknownNameError, ImportError):
 
 
 class RayModule(ModuleType):
-    """A module under one of Ray's paths; its names are fetched when somebody asks for them."""
+    """A module under one of Ray's paths; its names are fetched on first use."""
 
     def __getattr__(self, name: str) -> Any:
         path = self.__name__

@@ -42,7 +42,7 @@ def is_initialized() -> bool:
 
 
 def log_once(key: str) -> bool:
-    """Whether this is the first time that anybody asks with this key."""
+    """True on the first call with this key."""
     if key in _logged:
         return False
     _logged.add(key)

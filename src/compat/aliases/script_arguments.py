@@ -163,7 +163,7 @@ def check_learning_achieved(
     evaluation: bool | None = None,
     metric: str = _RETURN,
 ) -> None:
-    """Hold the best trial to what it has to reach.
+    """Check that the best trial reached a value.
 
     Args:
         tune_results: The results of all trials.

@@ -20,7 +20,7 @@ class StandInError(PieceError, NotImplementedError):
 
 
 class _Named(ABCMeta):
-    """The class of stand-ins: whatever is asked of one is answered by an error that helps."""
+    """The class of stand-ins: any use of one raises an error that says what to do."""
 
     def __getattr__(cls, attribute: str) -> NoReturn:
         if attribute.startswith("_"):  # asked by Python's own machinery

@@ -1,4 +1,4 @@
-"""Which name of RLlib lies where in rlconnect, by the module that Ray has it in.
+"""Where rlconnect has each name of RLlib, by the module that Ray has it in.
 
 A view of `rlconnect.names`. The home `stand-in` means a class that can be named and subclassed,
 and says so when it is used.

@@ -53,7 +53,7 @@ class CodemodReport:
 
     @property
     def changed(self) -> tuple[FileChange, ...]:
-        """The files whose text changes."""
+        """The files that change."""
         return tuple(file for file in self.files if file.diff)
 
     @property

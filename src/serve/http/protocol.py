@@ -111,7 +111,7 @@ class HttpConnection(asyncio.Protocol):
         self._go_on()
 
     def eof_received(self) -> bool:
-        """The client sends no more; what it asked is still answered."""
+        """The client sends no more; its requests are still answered."""
         if self._socket is not None or self._is_ending:
             return False
         self._is_eof = True

@@ -90,7 +90,7 @@ class WebSocket:
             self.close(error.status, str(error))
 
     def send(self, message: Message) -> None:
-        """Send a message, if there is still somebody there."""
+        """Send a message, if the connection is still open."""
         if not self._is_closing:
             is_text = isinstance(message, str)
             data = message.encode() if isinstance(message, str) else message

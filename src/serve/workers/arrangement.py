@@ -1,4 +1,4 @@
-"""Which versions there are and who gets which, so that a worker that begins anew is like all."""
+"""The versions of a model and their uses as plain data, for workers that start late."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ class Crew:
         return [*await asyncio.gather(mine, *others)]
 
     async def _by_all_in_time(self, what: str) -> list[Any]:
-        """What those tell that answer soon, this one first."""
+        """The answers of all workers that answer in time, this one's first."""
 
         async def one(link: Link) -> tuple[int, Any]:
             try:

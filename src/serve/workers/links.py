@@ -78,7 +78,7 @@ class Frames(asyncio.Protocol):
 
 
 class Link:
-    """Asks one other worker; what it does not answer because it dies is asked its successor."""
+    """Asks one other worker, and its successor if it dies before it has answered."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -195,7 +195,7 @@ class Questions:
         )
 
     def close(self) -> None:
-        """Let nobody ask any more."""
+        """Refuse further requests."""
         if self._server is not None:
             self._server.close()
         for each in [*self.asking]:

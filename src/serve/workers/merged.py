@@ -1,4 +1,4 @@
-"""What several workers tell, as if one server told it."""
+"""Reports of several workers as those of one server."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class Supervisor:
         os._exit(0)
 
     def _reap(self) -> None:
-        """See who ended; who was not told to begins anew."""
+        """Collect workers that ended; those that were not stopped are started anew."""
         while self._indices:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
