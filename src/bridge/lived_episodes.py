@@ -117,11 +117,11 @@ def sent_episodes(states: Any) -> list[SingleAgentEpisode]:
             raise CorruptCheckpointError("episodes are no list", found=type(states).__name__)
         for place, state in enumerate(states):
             with at("episodes", place):
-                episodes.append(_sent(mapping(state)))
+                episodes.append(_episode_from(mapping(state)))
     return [episode for episode in episodes if len(episode)]
 
 
-def _sent(state: Mapping[str, Any]) -> SingleAgentEpisode:
+def _episode_from(state: Mapping[str, Any]) -> SingleAgentEpisode:
     id_ = state["id_"]
     if not isinstance(id_, str) or not 0 < len(id_) <= _MOST_ID or not id_.isprintable():
         raise ValueError(f"id_ is no text of 1 to {_MOST_ID} characters")

@@ -274,7 +274,7 @@ def main(argv: list[str] | None = None) -> int:
             return DONE
         if failure is None and isinstance(error, OSError):
             return failures.unwritten(error).tell(as_json=False)
-        return (failure or failures.own(error)).tell(as_json=as_json)
+        return (failure or failures.of_ours(error)).tell(as_json=as_json)
     finally:
         sys.path[:] = paths  # where modules of the user's were looked for
     return code if isinstance(code, int) else DONE

@@ -60,7 +60,7 @@ def doctor(as_json: Json = False) -> None:
 def _machine() -> Iterator[Check]:
     yield Check("this machine", "rlconnect", __version__, None)
     yield Check("this machine", "system", f"{platform.system()} {platform.machine()}", None)
-    needs = "".join(_listed("Requires-Python")) or ">=3.10"
+    needs = "".join(_metadata_of("Requires-Python")) or ">=3.10"
     version = platform.python_version()
     is_fit = _admits(needs, version)
     hint = "" if is_fit else f"make an environment of Python {needs} and install rlconnect there."
@@ -87,7 +87,7 @@ def _installed(part: str, requirement: Requirement) -> Check:
 
 def _extras() -> Iterator[Check]:
     """What is optional: a package too old for us is unfit, one that is not there is no fault."""
-    for extra in sorted(_listed("Provides-Extra")):
+    for extra in sorted(_metadata_of("Provides-Extra")):
         if extra in _FOR_WORK_ON_IT or extra == "ray":
             continue
         packages = [
@@ -173,10 +173,10 @@ def _writes() -> Check:
 def _requirements() -> list[Requirement]:
     from packaging.requirements import Requirement
 
-    return [Requirement(line) for line in _listed("Requires-Dist")]
+    return [Requirement(line) for line in _metadata_of("Requires-Dist")]
 
 
-def _listed(field: str) -> list[str]:
+def _metadata_of(field: str) -> list[str]:
     """What our package says of itself; nothing where its sources lie on the path, not installed."""
     try:
         return metadata.metadata(_PACKAGE).get_all(field) or []

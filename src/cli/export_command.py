@@ -60,7 +60,7 @@ def export(
         actor = Actor.from_policy(Source(path, chosen, loading, environment).natives())
     files = _files(list(actor.players), path, out, to, chosen)
     kind = None if to is None else to.value
-    manifests = {name: _written(actor, name, file, kind, dry_run) for name, file in files.items()}
+    manifests = {name: _exported(actor, name, file, kind, dry_run) for name, file in files.items()}
     if as_json:
         many = chosen.everything or len(manifests) > 1
         print_json(manifests if many else next(iter(manifests.values())))
@@ -95,7 +95,7 @@ def _files(
     }
 
 
-def _written(actor: Actor, name: str, file: Path, kind: Any, dry_run: bool) -> dict[str, Any]:
+def _exported(actor: Actor, name: str, file: Path, kind: Any, dry_run: bool) -> dict[str, Any]:
     """Export one policy; to a place that is thrown away for a dry run."""
     from ..bridge.compiled.artifact import export_actor
 

@@ -131,7 +131,7 @@ def of_user(error: BaseException) -> Failure | None:
     )
 
 
-def own(error: BaseException) -> Failure:
+def of_ours(error: BaseException) -> Failure:
     """A defect of rlconnect itself."""
     name = type(error).__name__
     hint = f"please report it; {TRACEBACK}=1 shows where it came up."

@@ -112,7 +112,7 @@ def undo(
     if source is not None:
         if not dry_run:
             plan.policy.export_checkpoint(source)
-        _told({"written": str(source), "undone": []}, dry_run, as_json)
+        _show_undone({"written": str(source), "undone": []}, dry_run, as_json)
         return
     applied = [piece.name for piece in plan.steps if piece.is_applied]
     if not applied:
@@ -129,10 +129,10 @@ def undo(
     target = str(out or path)
     if not dry_run:
         save_migrated(plan, target, command=command_line())
-    _told({"written": target, "undone": undone}, dry_run, as_json)
+    _show_undone({"written": target, "undone": undone}, dry_run, as_json)
 
 
-def _told(done: dict[str, Any], dry_run: bool, as_json: bool) -> None:
+def _show_undone(done: dict[str, Any], dry_run: bool, as_json: bool) -> None:
     if as_json:
         print_json({**done, "written": None} if dry_run else done)
         return

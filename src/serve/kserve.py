@@ -128,7 +128,7 @@ def _infer(app: App, model: Model, request: Request, answer: Answer) -> None:
     fields = {"policy": model.name, "obs": obs, "batch": True, "session": session}
     if session is not None and parameters.get("sequence_start"):
         fields["step"] = 0
-    output_names = _wanted(body.get("outputs"))
+    output_names = _output_names(body.get("outputs"))
     action_names = [name for name, _ in _leaves(model.current.player.action_space, "action")]
     fetches = [name for name in output_names or () if name not in action_names]
     if fetches:
@@ -167,7 +167,7 @@ def _infer(app: App, model: Model, request: Request, answer: Answer) -> None:
     app.act(fields, reply)
 
 
-def _wanted(outputs: Any) -> list[str] | None:
+def _output_names(outputs: Any) -> list[str] | None:
     """The names of the outputs that a request asks for; None if it leaves that open."""
     if outputs is None:
         return None

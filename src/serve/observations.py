@@ -85,7 +85,7 @@ def _check_parts(value: Any, space: Any, name: str) -> None:
     else:
         fits = isinstance(value, (list, tuple)) and len(value) == len(space.spaces)
     if not fits:
-        raise _misfit(name, space, _told(value))
+        raise _misfit(name, space, _described(value))
 
 
 def _leaf(values: Any, space: spaces.Space[Any], name: str) -> Array:
@@ -100,7 +100,7 @@ def _leaf(values: Any, space: spaces.Space[Any], name: str) -> Array:
     except (ValueError, OverflowError):
         raise _misfit(name, space, "rows of different shapes") from None
     if array.shape[1:] != shape or array.ndim != len(shape) + 1:
-        raise _misfit(name, space, f"shape {array.shape[1:]}" if array.ndim else _told(values))
+        raise _misfit(name, space, f"shape {array.shape[1:]}" if array.ndim else _described(values))
     if dtype.kind == "f":
         if array.dtype.kind not in "biuf":
             raise _misfit(name, space, f"values of {array.dtype}")
@@ -135,7 +135,7 @@ def _bounds(space: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     return limits.min, limits.max
 
 
-def _told(value: Any) -> str:
+def _described(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"a map of {', '.join(map(str, [*value][:8]))[:120] or 'nothing'}"
     if isinstance(value, (list, tuple)):

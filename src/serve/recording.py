@@ -132,9 +132,9 @@ class Recorder:
             first, at = at, at + count
             if session is None:
                 continue
-            rewards = _told(step.reward, count)
-            terminated = _told(step.told.get("terminated"), count)
-            truncated = _told(step.told.get("truncated"), count)
+            rewards = _numbers(step.reward, count)
+            terminated = _numbers(step.told.get("terminated"), count)
+            truncated = _numbers(step.told.get("truncated"), count)
             infos = step.told.get("info") if step.is_batch else [step.told.get("info")]
             if not isinstance(infos, list) or len(infos) != count:
                 infos = [None] * count
@@ -227,7 +227,7 @@ class Recorder:
                 log.error("%d episodes of %s could not be recorded: %s", lost, name, wrong[0])
 
 
-def _told(value: Any, count: int) -> list[float]:
+def _numbers(value: Any, count: int) -> list[float]:
     """A number for each row; 0 where the request has no usable one."""
     try:
         return row_numbers(value, count, "", 0.0)

@@ -129,25 +129,25 @@ class SessionTable:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most, self._time_to_live, self._clock = most, time_to_live, clock
-        self._held: OrderedDict[Key, Session] = OrderedDict()
+        self._sessions: OrderedDict[Key, Session] = OrderedDict()
         self._gone: OrderedDict[Key, str] = OrderedDict()
         self._start = os.urandom(4).hex()
-        self._made = 0
+        self._begun = 0
         self._journal: Journal | None = None
         self._is_ours: Callable[[str], bool] | None = None
         self.evicted = self.expired = 0
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._sessions)
 
     def __iter__(self) -> Any:
-        return iter([*self._held.values()])
+        return iter([*self._sessions.values()])
 
     def new_id(self) -> str:
         """An id that no other session has; of this start of the server."""
         while True:
-            self._made += 1
-            id_ = f"s-{self._start}-{self._made}-{os.urandom(6).hex()}"
+            self._begun += 1
+            id_ = f"s-{self._start}-{self._begun}-{os.urandom(6).hex()}"
             if self._is_ours is None or self._is_ours(id_):
                 return id_
 
@@ -160,8 +160,8 @@ class SessionTable:
     def _note(self, sign: int, key: Key) -> None:
         if self._journal is not None:
             self._journal.write(sign, key)
-            if self._journal.is_long(len(self._held) + len(self._gone)):
-                self._journal.rewrite([*self._gone, *self._held])
+            if self._journal.is_long(len(self._sessions) + len(self._gone)):
+                self._journal.rewrite([*self._gone, *self._sessions])
 
     def find(self, key: Key) -> Session | None:
         """The session of this name; None if there never was one.
@@ -169,7 +169,7 @@ class SessionTable:
         Raises:
             ServeError: There was, and it is gone.
         """
-        session = self._held.get(key)
+        session = self._sessions.get(key)
         if session is None:
             why = self._gone.get(key)
             if why is None and _is_of_server(key[1]) and not key[1].startswith(f"s-{self._start}-"):
@@ -183,13 +183,15 @@ class SessionTable:
             self.expired += 1
             raise gone(key[1], self._gone[key])
         session.used = now
-        self._held.move_to_end(key)
+        self._sessions.move_to_end(key)
         return session
 
     def begin(self, key: Key, version: Any) -> Session:
         """A new session."""
-        while len(self._held) >= self._most:
-            oldest = next((session for session in self._held.values() if not session.is_busy), None)
+        while len(self._sessions) >= self._most:
+            oldest = next(
+                (session for session in self._sessions.values() if not session.is_busy), None
+            )
             if oldest is None:
                 raise ServeError(
                     503, "too_many_sessions", f"all of {self._most:,} sessions are busy"
@@ -197,7 +199,7 @@ class SessionTable:
             self._drop(oldest, "there were too many sessions")
             self.evicted += 1
         self._gone.pop(key, None)
-        session = self._held[key] = Session(key, version, self._clock())
+        session = self._sessions[key] = Session(key, version, self._clock())
         self._note(1, key)
         return session
 
@@ -210,14 +212,14 @@ class SessionTable:
 
     def end(self, session: Session) -> None:
         """Let a session go that its client ended; its name may be used anew."""
-        if self._held.pop(session.key, None) is not None:
+        if self._sessions.pop(session.key, None) is not None:
             self._note(0, session.key)
         self._forget(session)
 
     def sweep(self) -> None:
         """Let those go that lie unused for too long."""
         now = self._clock()
-        for session in [*self._held.values()]:
+        for session in [*self._sessions.values()]:
             if now - session.used <= self._time_to_live:
                 break
             if not session.is_busy:
@@ -225,7 +227,7 @@ class SessionTable:
                 self.expired += 1
 
     def _drop(self, session: Session, why: str) -> None:
-        del self._held[session.key]
+        del self._sessions[session.key]
         self._gone[session.key] = why
         if len(self._gone) > _MOST_GONE:
             self._gone.popitem(last=False)

@@ -20,9 +20,9 @@ from ...core.text.visible import visible
 from ..loading.mapping import Casting, PolicyMapping
 from ..loading.natives import Natives, Source, natives_of, source_of
 from ..triple import V2Triple
-from .asked import Asked, answered, fetched, listed
 from .player import Player
 from .players import player_of
+from .request import ActRequest, act_and_fetch_for, act_for, as_list
 
 if TYPE_CHECKING:
     from .episodes import Played
@@ -224,11 +224,11 @@ class Actor:
                 actions = self.only.at_once(obs)
             if actions is not None:
                 return actions
-        question = Asked(env_ids, agent_ids, reward, terminated, truncated, explore)
+        request = ActRequest(env_ids, agent_ids, reward, terminated, truncated, explore)
         with self._lock:
             if seed is not None:
                 self.rng = np.random.default_rng(seed)
-            return answered(self, obs, question)
+            return act_for(self, obs, request)
 
     def act_and_fetch(
         self,
@@ -250,14 +250,14 @@ class Actor:
             "action_dist_inputs", "action_logp", "action_prob", "q_values" and the like, with a row
             for each observation. Exported programs and policies on a device have none.
         """
-        question = Asked(env_ids, agent_ids, reward, terminated, truncated, explore)
+        request = ActRequest(env_ids, agent_ids, reward, terminated, truncated, explore)
         with self._lock:
-            return fetched(self, self._player("network to fetch from"), obs, question)
+            return act_and_fetch_for(self, self._player("network to fetch from"), obs, request)
 
     def reset(self, env_ids: Any = None) -> None:
         """Forget what was remembered of environments, whose episodes are over; of all if None."""
         with self._lock:
-            ended_envs = None if env_ids is None else listed(env_ids)
+            ended_envs = None if env_ids is None else as_list(env_ids)
             for player in self.players.values():
                 player.reset(ended_envs)
 
@@ -275,7 +275,7 @@ class Actor:
         """
         mine, its = (actor._player("memory to hand over") for actor in (self, other))
         with self._lock, other._lock:
-            mine.hand_over(its, listed(env_ids))
+            mine.hand_over(its, as_list(env_ids))
 
     def rollout(
         self,

@@ -28,13 +28,13 @@ class PipelinePlayer(Player):
         self.policy = policy
         # Connectors keep histories by environment; a pipeline of ours evicts them itself.
         pipeline: Any = policy.agent_connectors
-        self._own = None if hasattr(pipeline, "sessions") else Sessions(MAX_SESSIONS, "an actor")
+        self._envs = None if hasattr(pipeline, "sessions") else Sessions(MAX_SESSIONS, "an actor")
 
     @property
     def sessions(self) -> Sessions:
         """The environments by their use."""
         pipeline: Any = self.policy.agent_connectors
-        sessions: Sessions = pipeline.sessions if self._own is None else self._own
+        sessions: Sessions = pipeline.sessions if self._envs is None else self._envs
         return sessions
 
     def act(self, obs: Nest, turn: Turn) -> Nest:
@@ -47,8 +47,8 @@ class PipelinePlayer(Player):
         rewards = None
         if reward is not None:
             rewards = list(np.asarray(xp.to_numpy(reward), np.float64).reshape(count))
-        if self._own is not None:
-            self.reset(self._own.use([env for env, _ in keys]))
+        if self._envs is not None:
+            self.reset(self._envs.use([env for env, _ in keys]))
         self.policy.rng = rng
         answers = batch_policy_inference(
             self.policy,

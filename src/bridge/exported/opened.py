@@ -154,7 +154,7 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
     return Artifact(manifest, open_file(data, manifest, file), data)
 
 
-def _tried(run: Callable[[Named], Named], manifest: Mapping[str, Any]) -> None:
+def _try_once(run: Callable[[Named], Named], manifest: Mapping[str, Any]) -> None:
     """Run a program once, so that what another version left out of it fails now."""
     row = {
         port["name"]: np.zeros((1, *port["shape"]), port["dtype"]) for port in manifest["inputs"]
@@ -203,7 +203,7 @@ def _of_onnx(data: bytes, manifest: Mapping[str, Any], file: Path) -> Callable[[
     try:
         session = onnx_session(data)
         read = {port.name for port in session.get_inputs()}
-        _tried(run, manifest)
+        _try_once(run, manifest)
     except MissingExtraError:
         raise
     except Exception as error:  # onnxruntime's own kinds
@@ -231,7 +231,7 @@ def _of_torch(data: bytes, manifest: Mapping[str, Any], file: Path) -> Callable[
     try:
         with quiet():
             module = torch.export.load(io.BytesIO(data)).module()
-        _tried(run, manifest)
+        _try_once(run, manifest)
     except Exception as error:  # torch promises nothing about other versions' files
         wrote = manifest.get("torch")
         release = release_of(wrote)

@@ -82,7 +82,7 @@ def push(
         folder = Path(place, "copy")
         copy = convert(checkpoint.path, folder, policies=policy_names)
         (folder / "README.md").write_text(card, encoding="utf-8")
-        page = "" if dry_run else _sent(folder, name, private, message or _message(copy))
+        page = "" if dry_run else _send(folder, name, private, message or _message(copy))
     return Pushed(f"hf://{name}", page, card, copy)
 
 
@@ -90,7 +90,7 @@ def _message(copy: Conversion) -> str:
     return f"Bring {', '.join(copy.names[:4])} by rlconnect"
 
 
-def _sent(folder: Path, repo: str, private: bool, message: str) -> str:
+def _send(folder: Path, repo: str, private: bool, message: str) -> str:
     """Send a folder; gives the address of its page."""
     with extra_needed("huggingface_hub", "the Hugging Face Hub", "hub"):
         from huggingface_hub import HfApi

@@ -104,7 +104,8 @@ def graft(
     adapted = adapted_triple(start, chain, sees)
     grown, kept = with_features(copy.deepcopy(adapted), features)
     outputs, is_in_front = _outputs(adapted, takes)
-    module = grown_module(adapted.module, _seen(grown), outputs, dict(network or {}), seed=seed)
+    space = grown.env_to_module.observation_space
+    module = grown_module(adapted.module, space, outputs, dict(network or {}), seed=seed)
     if not is_in_front:
         for piece in list(grown.module_to_env[AdaptActions]):
             grown.module_to_env.remove(piece)
@@ -150,11 +151,6 @@ def _native_triple(native: Any) -> tuple[V2Triple, dict[str, Any]]:
                 hint=LEARN_FROM,
             )
     return plan.triple(), plan.training
-
-
-def _seen(triple: V2Triple) -> Space[Any]:
-    space: Space[Any] = triple.env_to_module.observation_space
-    return space
 
 
 def _outputs(adapted: V2Triple, takes: Space[Any]) -> tuple[Outputs, bool]:

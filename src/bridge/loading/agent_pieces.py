@@ -38,7 +38,7 @@ def module_pipelines(to_module: Any, to_env: Any, module_id: Any) -> tuple[Any, 
     agents = _agents_of(to_module, module_id)
     both = []
     for pipeline, kind in ((to_module, EnvToModulePipeline), (to_env, ModuleToEnvPipeline)):
-        by_agent = [[_own(piece, agent) for piece in _kept(pipeline, agent)] for agent in agents]
+        by_agent = [[_of_agent(p, agent) for p in _pieces_of(pipeline, agent)] for agent in agents]
         for agent, pieces in zip(agents[1:], by_agent[1:], strict=True):
             _check_alike(module_id, agents[0], by_agent[0], agent, pieces)
         agent_obs = _part(pipeline.input_observation_space, agents[0])
@@ -96,7 +96,7 @@ def _agents_of(pipeline: Any, module_id: Any) -> list[Any]:
     return agents
 
 
-def _kept(pipeline: Any, agent: Any) -> list[Any]:
+def _pieces_of(pipeline: Any, agent: Any) -> list[Any]:
     return [
         piece
         for piece in pipeline.connectors
@@ -104,7 +104,7 @@ def _kept(pipeline: Any, agent: Any) -> list[Any]:
     ]
 
 
-def _own(piece: Any, agent: Any) -> Any:
+def _of_agent(piece: Any, agent: Any) -> Any:
     """A piece as a single agent would have it."""
     args, settings = piece.get_ctor_args_and_kwargs()
     changed = {

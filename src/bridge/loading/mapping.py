@@ -39,14 +39,14 @@ class Casting:
         """The policy's id."""
         policy_id = self.known.get(agent_id)
         if policy_id is None:
-            policy_id = self.known[agent_id] = self._asked(agent_id)
+            policy_id = self.known[agent_id] = self._looked_up(agent_id)
             if len(self.known) > MAX_SESSIONS:
                 self.known.popitem(last=False)
         else:
             self.known.move_to_end(agent_id)
         return policy_id
 
-    def _asked(self, agent_id: Hashable) -> str:
+    def _looked_up(self, agent_id: Hashable) -> str:
         if self.mapping is None:
             name: Any = agent_id if agent_id in self.names else None
             if name is None and len(self.names) == 1:

@@ -137,7 +137,7 @@ def natives_of(
     if isinstance(source, (str, os.PathLike)):
         return natives_in(source, policy_ids, **options)
     ids = [policy_ids] if isinstance(policy_ids, str) else policy_ids
-    natives = _held(source)
+    natives = _natives_behind(source)
     return replace(
         natives,
         policies=chosen(dict(natives.policies), ids, natives.path or "what was given"),
@@ -145,7 +145,7 @@ def natives_of(
     )
 
 
-def _held(source: Any) -> Natives:
+def _natives_behind(source: Any) -> Natives:
     if isinstance(source, Natives):
         return source
     natives = getattr(source, "natives", None)
@@ -157,7 +157,7 @@ def _held(source: Any) -> Natives:
         triple = V2Triple.of(source)
         return Natives({triple.name: triple})
     if isinstance(source, Mapping) and source:
-        return Natives({str(name): _held(native).only for name, native in source.items()})
+        return Natives({str(name): _natives_behind(native).only for name, native in source.items()})
     if hasattr(source, "manifest") and hasattr(source, "name"):
         return Natives({source.name: source})
     raise PieceError(

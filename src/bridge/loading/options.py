@@ -14,12 +14,12 @@ _SPACES: Final = ("observation_space", "action_space")
 
 def legacy_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Those for policies of the old stack; which must be all that say something."""
-    return _known(options, _of_policies(), "a policy of the old stack")
+    return _only_known(options, _of_policies(), "a policy of the old stack")
 
 
 def module_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Those for modules of the new stack; which must be all that say something."""
-    return _known(options, _of_modules(), "a module of the new stack")
+    return _only_known(options, _of_modules(), "a module of the new stack")
 
 
 def check_known(options: Mapping[str, Any]) -> None:
@@ -49,7 +49,7 @@ def _of_modules() -> set[str]:
     return names - {"self", "kwargs", "path", "filesystem"}
 
 
-def _known(options: Mapping[str, Any], known_names: set[str], what: str) -> dict[str, Any]:
+def _only_known(options: Mapping[str, Any], known_names: set[str], what: str) -> dict[str, Any]:
     set_options = {name: value for name, value in options.items() if value is not None}
     for name in set_options:
         if name in known_names:

@@ -90,7 +90,7 @@ def to_ray(
         write_evidence(plan, folder)
         algorithm = RayAlgorithm(acting, env=env)
         algorithm.save(folder)
-        return _told(parts.needs(to_learn=learner.faces(), **algorithm.facts()), folder)
+        return _write_needs(parts.needs(to_learn=learner.faces(), **algorithm.facts()), folder)
 
 
 def _parts_of(plan: NativePlan, path: Path, only_module: bool) -> RayNeeds:
@@ -108,7 +108,7 @@ def _parts_of(plan: NativePlan, path: Path, only_module: bool) -> RayNeeds:
             for_ray = type(pipeline)(*spaces, connectors=parts.take_all(pipeline.connectors))
             for_ray.save_to_path(folder / name)
         write_evidence(plan, folder)
-        return _told(parts.needs(), folder)
+        return _write_needs(parts.needs(), folder)
 
 
 def _several(
@@ -135,7 +135,7 @@ def _several(
         algorithm.save(folder)
         plans_data = {"policies": {name: plan.to_dict() for name, plan in plans.items()}}
         needs = parts.needs(to_learn=learner.faces(), **algorithm.facts())
-        return _told(needs, folder, **plans_data)
+        return _write_needs(needs, folder, **plans_data)
 
 
 def _acts_otherwise(policy: Policy) -> bool:
@@ -146,7 +146,7 @@ def _acts_otherwise(policy: Policy) -> bool:
     )
 
 
-def _told(needs: RayNeeds, folder: Path, **beside: Any) -> RayNeeds:
+def _write_needs(needs: RayNeeds, folder: Path, **beside: Any) -> RayNeeds:
     text = format_json(encode({**needs.to_dict(), **beside}))
     (folder / _NEEDS).write_text(text, encoding="utf-8")
     return needs
@@ -167,7 +167,7 @@ def acting_together(
     """
     policies = {name: plan.policy for name, plan in plans.items()}
     triples = {name: plan.triple() for name, plan in plans.items()}
-    before = {name: _own(triple[0].connectors) for name, triple in triples.items()}
+    before = {name: _before_defaults(triple[0].connectors) for name, triple in triples.items()}
     after = {name: list(triple[2].connectors) for name, triple in triples.items()}
     flattens = [(FlattenObservations.__name__, {"multi_agent": False, "agent_ids": None})]
     if _same(before) in ([], flattens) and _same(after) is not None:
@@ -205,7 +205,7 @@ def acting_together(
     )
 
 
-def _own(pieces: list[ConnectorV2]) -> list[ConnectorV2]:
+def _before_defaults(pieces: list[ConnectorV2]) -> list[ConnectorV2]:
     """The pieces before the defaults."""
     default = {type(piece) for piece in env_to_module_pipeline().connectors}
     return [piece for piece in pieces if type(piece) not in default]

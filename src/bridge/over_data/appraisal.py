@@ -146,7 +146,7 @@ class Appraisal:
             "steps": self.steps,
             "gamma": self.gamma,
             "behavior": {"value": self.behavior, "interval": _ends(self.behavior_interval)},
-            "estimates": {name: _told(estimate) for name, estimate in self.estimates.items()},
+            "estimates": {name: _as_data(estimate) for name, estimate in self.estimates.items()},
             "effective_sample_size": None if self.weights is None else self.weights.effective,
             "weights": None if self.weights is None else _told_weights(self.weights),
         }
@@ -356,7 +356,7 @@ def _ends(interval: Interval) -> list[float | None]:
     return [float(end) if np.isfinite(end) else None for end in ends]
 
 
-def _told(estimate: Estimate) -> dict[str, Any]:
+def _as_data(estimate: Estimate) -> dict[str, Any]:
     return {
         "value": estimate.v_target,
         "interval": _ends(estimate.interval),

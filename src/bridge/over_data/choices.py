@@ -84,7 +84,7 @@ class Choices:
             None if is_sure else self._density(inputs, actions),
             None,
             seen,
-            self._vectors(self._given(actions)),
+            self._vectors(self._of_network(actions)),
             vectors.reshape(len(nest.a_leaf(inputs)), -1, vectors.shape[-1]),
         )
 
@@ -114,7 +114,7 @@ class Choices:
     def remembered(self, inputs: Any, actions: Nest) -> Nest:
         """Recorded actions as the policy would have given them."""
         if self._acted is None:
-            return self._given(actions)
+            return self._of_network(actions)
         numbers = np.asarray(actions).reshape(-1).astype(np.int64) - self._first
         if np.array_equal(self._acted, np.arange(len(self._acted))):
             return numbers
@@ -133,7 +133,7 @@ class Choices:
         return np.exp(np.stack(columns, axis=1))
 
     def _logp(self, inputs: Any, actions: Nest) -> Array | None:
-        return None if self.manner.is_greedy else self.logp(inputs, self._given(actions))
+        return None if self.manner.is_greedy else self.logp(inputs, self._of_network(actions))
 
     def _density(self, inputs: Any, actions: Nest) -> Array:
         logp = self._logp(inputs, actions)
@@ -145,7 +145,7 @@ class Choices:
             )
         return np.exp(np.asarray(logp, np.float64))
 
-    def _given(self, actions: Nest) -> Nest:
+    def _of_network(self, actions: Nest) -> Nest:
         if self.manner.is_normalized or not self.stretches:
             return actions
         return normalize_action(actions, get_base_struct_from_space(self.space))

@@ -5,17 +5,16 @@ from __future__ import annotations
 import copy
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...core.data.teachers import TEACHER_VALUES
 from ...core.errors import ConfigError
 from ...v2.config.algorithm_config import AlgorithmConfig
 from ...v2.config.connector_builders import call_with_fitting
-from ..actor.episodes import Played
-from ..environments import agents_of, by_agent, live_env, spaces_of_one
+from ..actor.episodes import Played, play
+from ..environments import agents_of, live_env, spaces_of_one
 from ..migrate.front_door import migrate
-from ..played_episodes import play_alone, play_together
 from ..triple import V2Triple
 from .labels import PolicyTeacher
 from .learners import TaughtTorchLearner
@@ -73,20 +72,25 @@ def random_play(playing: Callable[[], Any], episodes: int, seed: int) -> Played:
     spaces = {None: env.action_space} if several is None else several[1]
     for number, space in enumerate(spaces.values()):
         space.seed(seed + number)
-    play: Callable[..., Any] = play_alone if several is None else play_together
+    try:
+        return play(_RandomActor(spaces), env, episodes=episodes, seed=seed, explore=False)
+    finally:
+        env.close()
 
-    def act(obs: Any, *_: Any) -> Any:
-        return spaces[None].sample() if several is None else {at: spaces[at].sample() for at in obs}
 
-    env = env if several is None else by_agent(env)
-    returns, lengths = [], []
-    for number in range(episodes):
-        obs, _ = env.reset(seed=seed + number)
-        total, length, _ = play(env, obs, act)
-        returns.append(total)
-        lengths.append(length)
-    env.close()
-    return Played(tuple(returns), tuple(lengths))
+class _RandomActor:
+    """Draws actions from spaces by agent, or from that of the only agent, by None."""
+
+    def __init__(self, spaces: Mapping[Any, Any]) -> None:
+        self._spaces = spaces
+
+    def act(self, obs: Any, **_: Any) -> Any:
+        if None in self._spaces:
+            return self._spaces[None].sample()
+        return {agent: self._spaces[agent].sample() for agent in obs}
+
+    def reset(self, slot: str) -> None:
+        """Remember nothing, so there is nothing to forget."""
 
 
 def taught_config(

@@ -45,10 +45,10 @@ def traced_plan(policy: Policy, observation_space: spaces.Space[Any] | None = No
         fitting = [wide for wide in wides if not _is_lost(policy, wide)]
         if len(fitting) == 1:
             plan = legacy_plan(policy, Tracing(policy, fitting[0]))
-    return plan if plan.missing else _held(plan)
+    return plan if plan.missing else _checked(plan)
 
 
-def _held(plan: ActPlan) -> ActPlan:
+def _checked(plan: ActPlan) -> ActPlan:
     """A plan once its network has taken what the traced parts make."""
     names = [part.name for part in plan.obs if part.name.endswith(TRACED)]
     if not names:

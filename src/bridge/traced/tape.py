@@ -66,9 +66,9 @@ class Tape:
     """
 
     def __init__(self, items: Nest) -> None:
-        self._given = [np.asarray(leaf) for leaf in nest.flatten(items)]
+        self._inputs = [np.asarray(leaf) for leaf in nest.flatten(items)]
         self._steps: list[_Step] = []
-        for leaf in self._given:
+        for leaf in self._inputs:
             shared(leaf.dtype)
 
     def write(
@@ -86,14 +86,14 @@ class Tape:
         if len(self._steps) == MOST_STEPS:
             raise Untraceable(f"takes more than {MOST_STEPS} steps")
         self._steps.append(_Step(call, tuple(operands), shape, shared(dtype)))
-        return len(self._given) + len(self._steps) - 1
+        return len(self._inputs) + len(self._steps) - 1
 
     def formula(self, result: Nest) -> tuple[Callable[..., Nest], tuple[Array, ...]]:
         """What was recorded as `(values, *constants) -> values`, and the constants.
 
         `result` has numbers of registers in the form of what comes out.
         """
-        inputs, outputs = self._given, nest.flatten(result)
+        inputs, outputs = self._inputs, nest.flatten(result)
         numbered = list(enumerate(self._steps, len(inputs)))
         needed = set(outputs)
         for at, step in reversed(numbered):

@@ -140,15 +140,15 @@ class LegacyActionConnectorV2(WrappedConnector):
             elif raw is None:
                 raw = step_data(episode, episode.get_observations(-1))
         record = ActionConnectorDataType(env_id, agent_id, raw, (action, states, fetches))
-        return _opened(self.connector(record).output[0])
+        return _unlocked(self.connector(record).output[0])
 
 
 def _nth(column: Mapping[Any, Any], key: Any, place: int, default: Any) -> Any:
     return column[key][place] if key in column else default
 
 
-def _opened(action: Any) -> Any:
+def _unlocked(action: Any) -> Any:
     """A locked nest as plain dicts, which environments take."""
     if isinstance(action, (MappingProxyType, dict)):
-        return {name: _opened(part) for name, part in action.items()}
-    return type(action)(map(_opened, action)) if type(action) in (tuple, list) else action
+        return {name: _unlocked(part) for name, part in action.items()}
+    return type(action)(map(_unlocked, action)) if type(action) in (tuple, list) else action

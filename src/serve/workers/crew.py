@@ -37,7 +37,7 @@ class Crew:
         self._app, self._post = app, post
         others = [index for index in range(post.count) if index != post.index]
         self._links = {index: Link(os.path.join(post.folder, str(index))) for index in others}
-        self._questions = Questions(os.path.join(post.folder, str(post.index)), self._asked)
+        self._questions = Questions(os.path.join(post.folder, str(post.index)), self._answer_worker)
         self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         journal = Journal(os.path.join(post.folder, f"{post.index}.sessions"))
@@ -148,7 +148,7 @@ class Crew:
 
     # What others ask.
 
-    def _asked(self, kind: str, content: Any, reply: Reply) -> None:
+    def _answer_worker(self, kind: str, content: Any, reply: Reply) -> None:
         app = self._app
         if kind == "act":
             app.act(content, reply)
@@ -157,7 +157,7 @@ class Crew:
         elif kind == "end_one":
             reply(200, app.end_session(*content))
         elif kind == "tell":
-            reply(200, self._told(content))
+            reply(200, self._report(content))
         elif kind == "change":
             self.change(app, content, reply)
         elif kind == "do":
@@ -176,7 +176,7 @@ class Crew:
         except RlconnectError as error:
             reply(*admin.not_loaded(error))
 
-    def _told(self, what: str) -> Any:
+    def _report(self, what: str) -> Any:
         app = self._app
         if what == "arrangement":
             return [arrangement_of(model) for model in app.models.values()]
@@ -234,7 +234,7 @@ class Crew:
     async def _by_all(self, kind: str, content: Any) -> list[tuple[int, Any]]:
         """What every worker answers, this one first."""
         mine: asyncio.Future[tuple[int, Any]] = asyncio.get_running_loop().create_future()
-        self._asked(kind, content, lambda *answer: mine.set_result(answer))
+        self._answer_worker(kind, content, lambda *answer: mine.set_result(answer))
         others = (link.tell(kind, content) for link in self._links.values())
         return [*await asyncio.gather(mine, *others)]
 
@@ -248,7 +248,7 @@ class Crew:
                 return 503, None
 
         others = await asyncio.gather(*(one(link) for link in self._links.values()))
-        return [self._told(what), *(answer for status, answer in others if status == 200)]
+        return [self._report(what), *(answer for status, answer in others if status == 200)]
 
     def _soon(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)

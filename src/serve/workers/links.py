@@ -31,7 +31,7 @@ class Frames(asyncio.Protocol):
 
     def __init__(self, take: Callable[[Frames, Any], None], lost: Callable[[Frames], None]) -> None:
         self._take, self._lost = take, lost
-        self._held = bytearray()
+        self._received = bytearray()
         self._out: list[bytes] = []
         self._transport: asyncio.Transport | None = None
 
@@ -42,7 +42,7 @@ class Frames(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes of messages."""
-        buffer = self._held
+        buffer = self._received
         buffer += data
         at = 0
         while len(buffer) - at >= _HEAD:
@@ -202,11 +202,11 @@ class Questions:
             each.close()
 
     def _connected(self) -> Frames:
-        frames = Frames(self._asked, self.asking.discard)
+        frames = Frames(self._pass_on, self.asking.discard)
         self.asking.add(frames)
         return frames
 
-    def _asked(self, frames: Frames, message: Any) -> None:
+    def _pass_on(self, frames: Frames, message: Any) -> None:
         number, kind, content = message
 
         def reply(status: int, document: Any) -> None:

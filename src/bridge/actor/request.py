@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .actor import Actor
 
 
-class Asked(NamedTuple):
+class ActRequest(NamedTuple):
     """What `Actor.act` is given beside the observations; see there."""
 
     env_ids: Any = None
@@ -43,12 +43,12 @@ class Asked(NamedTuple):
             return None
         envs: Sequence[Any] = range(count)
         if self.env_ids is not None:
-            envs = [self.env_ids] if is_one else listed(self.env_ids)
+            envs = [self.env_ids] if is_one else as_list(self.env_ids)
         if self.agent_ids is None or isinstance(self.agent_ids, (str, int)):
             agents: list[Any] = [DEFAULT_AGENT if self.agent_ids is None else self.agent_ids]
             agents *= count
         else:
-            agents = listed(self.agent_ids)
+            agents = as_list(self.agent_ids)
         if len(envs) != count or len(agents) != count:
             raise PieceError(
                 "env_ids and agent_ids do not name each row",
@@ -58,45 +58,47 @@ class Asked(NamedTuple):
         return list(zip(envs, agents, strict=True))
 
 
-def answered(actor: Actor, obs: Any, question: Asked) -> Any:
+def act_for(actor: Actor, obs: Any, request: ActRequest) -> Any:
     """Actions for whatever an actor was given."""
     only = actor.only
     if isinstance(obs, Mapping) and not (only is not None and only.form.fits(obs)):
-        return _for_agents(actor, obs, question)
+        return _for_agents(actor, obs, request)
     if only is None:
-        return _by_rows(actor, obs, question)
+        return _by_rows(actor, obs, request)
     rows, is_one = only.form.rows(obs)
-    actions = _acted(actor, only, rows, is_one, question)
+    actions = _acted(actor, only, rows, is_one, request)
     if not is_one:
         return actions
     return nest.taken(actions, 0)
 
 
-def fetched(actor: Actor, player: Player, obs: Any, question: Asked) -> tuple[Any, dict[str, Any]]:
+def act_and_fetch_for(
+    actor: Actor, player: Player, obs: Any, request: ActRequest
+) -> tuple[Any, dict[str, Any]]:
     """Actions of one policy, and what its network gave beside them."""
     rows, is_one = player.form.rows(obs)
     fetches: dict[str, Any] = {}
     player.fetches = fetches
     try:
-        actions = _acted(actor, player, rows, is_one, question)
+        actions = _acted(actor, player, rows, is_one, request)
     finally:
         player.fetches = None
     return nest.taken((actions, fetches), 0) if is_one else (actions, fetches)
 
 
-def _acted(actor: Actor, player: Player, rows: Nest, is_one: bool, question: Asked) -> Nest:
+def _acted(actor: Actor, player: Player, rows: Nest, is_one: bool, request: ActRequest) -> Nest:
     keys, reward, ended = None, None, None
     if player.remembers:
-        keys = question.keys(int(nest.a_leaf(rows).shape[0]), is_one)
-        reward = question.reward
+        keys = request.keys(int(nest.a_leaf(rows).shape[0]), is_one)
+        reward = request.reward
         if is_one and reward is not None:
             reward = np.asarray([reward])
-        ended = question.ended(is_one)
+        ended = request.ended(is_one)
     starts_anew = actor.autoreset == "same_step"
-    return player.act(rows, (keys, reward, ended, question.explore, actor.rng, starts_anew))
+    return player.act(rows, (keys, reward, ended, request.explore, actor.rng, starts_anew))
 
 
-def _for_agents(actor: Actor, obs: Mapping[Any, Any], question: Asked) -> dict[Any, Any]:
+def _for_agents(actor: Actor, obs: Mapping[Any, Any], request: ActRequest) -> dict[Any, Any]:
     """An action for each agent of one environment."""
     by_agent: dict[Any, Any] = {}
     everyone = list(obs)
@@ -105,43 +107,43 @@ def _for_agents(actor: Actor, obs: Mapping[Any, Any], question: Asked) -> dict[A
         agents = [everyone[at] for at in places]
         rows, _ = player.form.rows([obs[agent] for agent in agents])
         earned = None
-        if question.reward is not None and all(agent in question.reward for agent in agents):
-            earned = np.asarray([question.reward[agent] for agent in agents])
-        of_group = question._replace(
-            env_ids=[question.env_ids] * len(agents),
+        if request.reward is not None and all(agent in request.reward for agent in agents):
+            earned = np.asarray([request.reward[agent] for agent in agents])
+        of_group = request._replace(
+            env_ids=[request.env_ids] * len(agents),
             agent_ids=agents,
             reward=earned,
-            terminated=_ends_of(question.terminated, agents),
-            truncated=_ends_of(question.truncated, agents),
+            terminated=_ends_of(request.terminated, agents),
+            truncated=_ends_of(request.truncated, agents),
         )
         actions = _acted(actor, player, rows, False, of_group)
         by_agent.update({agent: nest.taken(actions, row) for row, agent in enumerate(agents)})
     return {agent: by_agent[agent] for agent in obs}
 
 
-def _by_rows(actor: Actor, obs: Any, question: Asked) -> Any:
+def _by_rows(actor: Actor, obs: Any, request: ActRequest) -> Any:
     """Actions of several policies for rows that name their agents: a list, one a row."""
-    if question.agent_ids is None:
+    if request.agent_ids is None:
         raise PieceError(
             "several policies, and nobody says which agent this is",
             expected="agent_ids=, or a dict from agents to observations",
         )
-    is_one = isinstance(question.agent_ids, (str, int))
-    agents = listed(question.agent_ids)
+    is_one = isinstance(request.agent_ids, (str, int))
+    agents = as_list(request.agent_ids)
     envs: Any = range(len(agents))
-    if question.env_ids is not None or is_one:
-        envs = [question.env_ids] if is_one else listed(question.env_ids)
+    if request.env_ids is not None or is_one:
+        envs = [request.env_ids] if is_one else as_list(request.env_ids)
     each_obs = [obs] if is_one else list(obs)
     answers: list[Any] = [None] * len(agents)
     for name, places in _groups(actor, agents).items():
         player = actor.players[name]
         rows, _ = player.form.rows([each_obs[at] for at in places])
-        of_group = question._replace(
+        of_group = request._replace(
             env_ids=[envs[at] for at in places],
             agent_ids=[agents[at] for at in places],
-            reward=_at(question.reward, places),
-            terminated=_at(question.terminated, places),
-            truncated=_at(question.truncated, places),
+            reward=_at(request.reward, places),
+            terminated=_at(request.terminated, places),
+            truncated=_at(request.truncated, places),
         )
         actions = _acted(actor, player, rows, False, of_group)
         for row, at in enumerate(places):
@@ -157,7 +159,7 @@ def _groups(actor: Actor, agents: Iterable[Any]) -> dict[str, list[int]]:
     return groups
 
 
-def listed(ids: Any) -> list[Hashable]:
+def as_list(ids: Any) -> list[Hashable]:
     """One id or several, as a list."""
     if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
         return [ids]
