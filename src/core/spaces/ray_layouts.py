@@ -87,13 +87,13 @@ def space_from_dict(data: Mapping[str, Any] | None) -> AnySpace | None:
     return None if data is None else space_from_ray(data)
 
 
-def space_from_ray(data: Any, *, max_bytes: int | None = None) -> AnySpace:
+def space_from_ray(data: Any) -> AnySpace:
     """The space in any dict that some version of Ray wrote.
 
     It has its `original_space` where there was one; what is a space already is handed back. Nothing
     is trusted.
     """
-    return _read(data, allowance(max_bytes))
+    return _read(data, allowance())
 
 
 def _plain(value: Any, name: str) -> Any:

@@ -21,7 +21,7 @@ from .schema import FIELDS, Fields, charge_tree
 from .walk import AnySpace
 
 
-def space_from_pickled(class_name: str, state: Any, *, max_bytes: int | None = None) -> AnySpace:
+def space_from_pickled(class_name: str, state: Any) -> AnySpace:
     """The space a pickle describes.
 
     A class nobody knows is read as the space whose attributes it has: a user's subclass of Box as a
@@ -35,7 +35,7 @@ def space_from_pickled(class_name: str, state: Any, *, max_bytes: int | None = N
     if not isinstance(state, Mapping):
         raise corrupt(f"a pickled {class_name} has no attributes", found=type(state).__name__)
     kind = _kind(class_name, state)
-    budget = allowance(max_bytes)
+    budget = allowance()
     space = _Attributes(kind, state, budget).made()
     original = state.get("original_space")
     if isinstance(original, gym.Space):

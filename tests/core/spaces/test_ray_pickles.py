@@ -8,6 +8,7 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
 from hypothesis import given
 from hypothesis import strategies as st
+from rlconnect.core.data.budget import Limits, one_load
 from rlconnect.core.errors import (
     CheckpointError,
     CorruptCheckpointError,
@@ -195,12 +196,13 @@ def test_shared_parts_count_each_time():
         grow(200, "gym.spaces.discrete.Discrete", lambda space: {"n": 2, "original_space": space})
 
 
-def test_the_limit_can_be_set():
+def test_spaces_stay_within_the_budget_of_the_load():
     """Large bounds need leave."""
     state = {"low": np.zeros(5000, "f4"), "high": np.ones(5000, "f4"), "dtype": F4}
 
-    with pytest.raises(LimitExceededError):
-        space_from_pickled("gym.spaces.box.Box", state, max_bytes=40_000)
+    limits = Limits(base_memory=40_000, memory_factor=0)
+    with one_load(limits), pytest.raises(LimitExceededError):
+        space_from_pickled("gym.spaces.box.Box", state)
 
 
 ANYTHING = (
