@@ -180,7 +180,8 @@ class Actor:
             _ = natives.only
         with torch_needed("this policy"):
             players = {
-                name: player_of(native, is_mine=is_mine) for name, native in natives.policies.items()
+                name: player_of(native, is_mine=is_mine)
+                for name, native in natives.policies.items()
             }
         mapping = natives.mapping
         return cls(players, policy_mapping_fn=mapping, seed=seed, max_sessions=max_sessions)

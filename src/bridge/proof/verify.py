@@ -21,7 +21,7 @@ from .evidence import Evidence, Side
 from .paired_settings import PairedSettings, paired_settings, settings_stage
 from .paired_weights import paired_weights
 from .recorded import action_row, courses_for
-from .staged import Staged, in_form_of
+from .staged import PlayedStages, Staged, in_form_of
 from .verdict import Returns, Verdict, together
 
 _AT_ONCE = 256
@@ -227,7 +227,6 @@ def staged(policy: Any, name: str = "") -> Staged:
 
         return V2Stages(native, name)
     from ..actor.program_player import ProgramPlayer
-    from .played_stages import PlayedStages
 
     return PlayedStages(ProgramPlayer(native), native.manifest["pieces"], name)
 

@@ -1,23 +1,37 @@
-"""A student before its first lesson: its settings, where it plays, and what random actions earn."""
+"""A student: its settings, its loss, its filters, where it plays, and what random actions earn."""
 
 from __future__ import annotations
 
 import copy
 import os
 import tempfile
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from ...core.columns import Columns
 from ...core.data.teachers import TEACHER_VALUES
 from ...core.errors import ConfigError
 from ...v2.config.algorithm_config import AlgorithmConfig
 from ...v2.config.connector_builders import call_with_fitting
+from ...v2.connectors.env_to_module.mean_std_filter import MeanStdFilter
+from ...v2.learning.losses import RowMean
+from ...v2.learning.teaching import TEACHER_KL, teacher_kl
+from ...v2.learning.torch_learner import TorchLearner
+from ...v2.modules.apis import ValueFunctionAPI
 from ..actor.episodes import Played, play
 from ..environments import agents_of, live_env, spaces_of_one
 from ..migrate.front_door import migrate
 from ..triple import V2Triple
 from .labels import PolicyTeacher
-from .learners import TaughtTorchLearner
+
+_SETTLING: Final = 2_000
+_SHARE: Final = 8
+"""It takes an eighth of the steps at most."""
+_VALUES: Final = "teacher_value_error"
 
 Student = AlgorithmConfig | V2Triple | str | os.PathLike[str]
 
@@ -116,3 +130,66 @@ def taught_config(
         learner_class=TaughtTorchLearner,
         learner_config_dict={TEACHER_VALUES: values},
     )
+
+
+class TaughtTorchLearner(TorchLearner):
+    """Learns a teacher's distributions, and its values where it has some.
+
+    `learner_config_dict["teacher_values"]` says how much values count beside the divergence.
+    """
+
+    @override
+    def compute_loss_for_module(
+        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
+    ) -> Tensor:
+        """Compute the divergence from the teacher, and the error of values."""
+        mean = RowMean(batch.get(Columns.LOSS_MASK))
+        module = self.module[module_id].unwrapped()
+        terms = {TEACHER_KL: mean(teacher_kl(module, batch, fwd_out))}
+        loss = terms[TEACHER_KL]
+        share = config.learner_config_dict.get(TEACHER_VALUES, 0.0)
+        if share and isinstance(module, ValueFunctionAPI):
+            values = module.compute_values(batch, embeddings=fwd_out.get(Columns.EMBEDDINGS))
+            error = torch.nn.functional.smooth_l1_loss(
+                values, batch[TEACHER_VALUES].reshape(values.shape), reduction="none"
+            )
+            terms[_VALUES] = mean(error)
+            loss = loss + share * terms[_VALUES]
+        self._keep_terms(module_id, terms)
+        return loss
+
+
+class Settling:
+    """Filters that count what they see.
+
+    Episodes hold what a filter made of a state when it was seen. While it counts, the same state
+    becomes something else each time, and a student that learns from all of them learns nothing
+    well. What was begun elsewhere (grafted, taught before) has weights that fit its filters: these
+    stand still from the start.
+
+    Args:
+        pieces: The pieces that a student sees through.
+        steps: How many steps are played at most.
+    """
+
+    def __init__(self, pieces: Iterable[Any], steps: int) -> None:
+        mine = [
+            piece for piece in pieces if isinstance(piece, MeanStdFilter) and piece.update_stats
+        ]
+        self._filters = mine
+        self._first = 0 if any(piece.num_counted for piece in mine) else steps // _SHARE
+        self._is_over = not mine
+
+    def is_over_at(self, played: int) -> bool:
+        """Stop the filters once enough was played; True the one time that this happens."""
+        if self._is_over or played < min(_SETTLING, self._first):
+            return False
+        self._is_over = True
+        for piece in self._filters:
+            piece.update_stats = False
+        return True
+
+    def end(self) -> None:
+        """Let filters count again, for what comes after the lessons."""
+        for piece in self._filters:
+            piece.update_stats = True

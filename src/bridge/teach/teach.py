@@ -24,12 +24,10 @@ from ..loading.natives import Source, natives_of
 from ..loading.triples import triples_of
 from ..over_data.watched import dataset_at
 from ..triple import V2Triple
-from .agreement import agreement
 from .labels import teacher_of
 from .recorded_env import RecordedEnv, over_and_over
-from .settling import Settling
-from .student import Student, agent_spaces, maker, random_play, student_of, taught_config
-from .taught import Lesson, Taught, is_enough, save_student
+from .student import Settling, Student, agent_spaces, maker, random_play, student_of, taught_config
+from .taught import Lesson, Taught, agreement, is_enough, save_student
 
 _ROUNDS: Final = 16
 """How many rounds' worth of steps are learnt from at a time, of all that were played."""
