@@ -10,7 +10,6 @@ from typing import Annotated, Final
 import typer
 
 from ..core.errors import CheckpointWriteError
-from ..core.vault.own.write_errors import refusals
 from .options import DryRun, Json
 from .printing import print_json
 
@@ -28,6 +27,8 @@ def sample(
     if target.exists():
         raise CheckpointWriteError(f"{target} is there already", hint="give another DIR.")
     if not dry_run:
+        from ..core.vault.own.write_errors import refusals
+
         with refusals(target):
             shutil.copytree(SAMPLES / NAME, target)
     if as_json:
