@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect import Actor, adapt, load, rollout, teach
-from rlconnect.bridge.teach import learners
+from rlconnect.bridge.teach import student as students
 from rlconnect.bridge.teach.recorded_env import over_and_over
 from rlconnect.bridge.teach.taught import Lesson, is_enough
 from rlconnect.core.adapters import MapActions
@@ -176,7 +176,7 @@ def test_a_loss_that_is_no_number_leaves_the_student_of_the_round_before(tmp_pat
     def spoil(lesson):
         told.append(load(tmp_path / "new").only.native.module.get_state())
         monkeypatch.setattr(
-            learners, "teacher_kl", lambda module, batch, out: batch["teacher_values"] * np.nan
+            students, "teacher_kl", lambda module, batch, out: batch["teacher_values"] * np.nan
         )
 
     with pytest.raises(LossError, match="update 2"):
