@@ -27,8 +27,10 @@ SIZES = {
     "rows": (10**3, 10**4, 10**5, 10**6, 10**7),
     "replay": (10**4, 10**5, 10**6),
     "checkpoint": (16, 256, 2048, 8192, 16384),
+    "gigabytes": (1, 4, 10),
 }
-"""A checkpoint's size is the width of its two layers; what it is told for is a MiB of its file."""
+"""A checkpoint's size is the width of its two layers; what it is told for is a MiB of its file. One
+of gigabytes is a module alone with as many layers of a GiB; it runs if `--only` names it."""
 UNITS = {
     "environments": "step of an environment",
     "agents": "step of an agent",
@@ -36,6 +38,7 @@ UNITS = {
     "rows": "row",
     "replay": "step kept",
     "checkpoint": "MiB of the file",
+    "gigabytes": "MiB of the file",
 }
 STEPS = 64
 
@@ -122,6 +125,11 @@ def checkpoint(path):
     return call, size_of(path)
 
 
+def gigabytes(path):
+    """Load a saved module of so many gigabytes and act once."""
+    return checkpoint(path)
+
+
 def size_of(path):
     """MiB of all files in a folder."""
     return sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file()) / 2**20
@@ -136,7 +144,33 @@ def save(width, path):
     config.rl_module(model_config=settings).build_algo().save_to_path(path)
 
 
-KINDS = {each.__name__: each for each in (environments, agents, pieces, rows, replay, checkpoint)}
+def save_gigabytes(count, path):
+    """Save a module with so many layers of a GiB, all weights zero; takes the memory of one."""
+    import gymnasium as gym
+    import numpy as np
+    import torch
+    from rlconnect.v2 import DefaultPPOTorchRLModule, RLModuleSpec
+    from rlconnect.v2.modules.catalogs import PPOCatalog
+
+    spec = RLModuleSpec(
+        module_class=DefaultPPOTorchRLModule,
+        catalog_class=PPOCatalog,
+        observation_space=gym.spaces.Box(-9, 9, (4,), np.float32),
+        action_space=gym.spaces.Discrete(2),
+        model_config={"fcnet_hiddens": [2**14] * (count + 1)},
+    )
+    with torch.device("meta"):
+        module = spec.build()
+    weights = module.state_dict().items()
+    state = {name: np.zeros(tuple(part.shape), np.float32) for name, part in weights}
+    module.save_to_path(path, state=state)
+
+
+FILES = {"checkpoint": save, "gigabytes": save_gigabytes}
+KINDS = {
+    each.__name__: each
+    for each in (environments, agents, pieces, rows, replay, checkpoint, gigabytes)
+}
 
 
 def measured(kind, size):
@@ -151,7 +185,7 @@ def measured(kind, size):
         before = before or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         start = process_time()
         call(*given)
-        if turn or kind == "checkpoint":  # The first one makes what the others reuse.
+        if turn or kind in FILES:  # The first one makes what the others reuse.
             least = min(least, process_time() - start)
         if least < float("inf") and perf_counter() - begun > 4:
             break
@@ -169,9 +203,9 @@ def all_measured(only, most):
         for size in (each for each in sizes if each <= most):
             with tempfile.TemporaryDirectory() as folder:
                 given = size
-                if kind == "checkpoint":
+                if kind in FILES:
                     given = str(Path(folder) / "saved")
-                    line = [sys.executable, __file__, "--save", str(size), given]
+                    line = [sys.executable, __file__, "--save", kind, str(size), given]
                     subprocess.run(line, check=True)
                 line = [sys.executable, __file__, "--run", kind, str(given)]
                 environment = {**os.environ, **contest.THREADS}
@@ -198,17 +232,18 @@ def of_memory(kib):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", help="only kinds that match")
+    parser.add_argument("--only", default="^(?!gigabytes)", help="only kinds that match")
     parser.add_argument("--most", type=int, default=10**6, help="no larger sizes")
     parser.add_argument("--json", help="a file that keeps what was measured")
     parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--save", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--save", nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.run:
         kind, size = args.run
         print(json.dumps(measured(kind, int(size) if size.isdigit() else size)))
     elif args.save:
-        save(int(args.save[0]), args.save[1])
+        kind, size, path = args.save
+        FILES[kind](int(size), path)
     else:
         found = all_measured(args.only, args.most)
         if args.json:

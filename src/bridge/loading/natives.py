@@ -207,6 +207,7 @@ def _in_folder(
         policies = loaded if isinstance(loaded, dict) else {loaded.name: loaded}
         return Natives(policies, mapping or mapping_of(checkpoint.extra))
     if checkpoint.modules:
+        del checkpoint  # Its weights are read again, and need not lie beside themselves.
         return Natives(_triples(path, ids, mapping, options), mapping)
     return Natives({}, parts=_parts(checkpoint, module_options(options)))
 

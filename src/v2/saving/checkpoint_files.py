@@ -90,7 +90,8 @@ def write_component(
         if use_msgpack:
             (folder / f"{state_name}.msgpack").write_bytes(packed_state(state))
         else:
-            (folder / f"{state_name}.pkl").write_bytes(pickle.dumps(state, protocol=4))
+            with (folder / f"{state_name}.pkl").open("wb") as file:
+                pickle.dump(state, file, protocol=4)  # Large arrays go straight to the file.
     except (pickle.PicklingError, TypeError, ValueError, AttributeError) as error:
         raise CheckpointWriteError(
             f"{cls.__name__} cannot be saved: {error}",
