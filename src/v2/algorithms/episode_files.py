@@ -11,7 +11,6 @@ from ...core.data.budget import one_load
 from ...core.errors import (
     CheckpointError,
     CheckpointNotFoundError,
-    ConfigError,
     CorruptCheckpointError,
     UnknownFormatError,
 )
@@ -19,11 +18,9 @@ from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.decoding import Decoding
 from ...core.vault.files.reading import entries
 from ...core.vault.own.atomic import replaced_file
-from ..config.file_settings import is_told
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..episodes.single_agent import SingleAgentEpisode
-from ..recorded.episode_parquet import MAPPING, EpisodeParquetWriter, write_episode_file
-from ..recorded.row_parquet import write_row_file
+from ..recorded.episode_parquet import MAPPING
 from ..saving.checkpoint_files import packed_state, plain_state
 
 FORMAT: Final = "rlconnect.episodes"
@@ -106,24 +103,6 @@ def _read(kind: str, state: dict[str, Any]) -> Any:
     if kind == "multi":
         state = {**state, MAPPING: MultiAgentEpisode().agent_to_module_mapping_fn}
     return _KINDS[kind].from_state(state)
-
-
-def episode_writer(config: Any) -> EpisodeWriter | EpisodeParquetWriter | None:
-    """Make what records an algorithm's episodes, as `config.offline_data(output=...)` says.
-
-    Raises:
-        ConfigError: The output is no folder.
-    """
-    if config.output is None or is_told(config.output):
-        return None
-    if Path(config.output).is_file():
-        raise ConfigError(
-            "config.offline_data(output=...)", expected="a folder", found=config.output
-        )
-    if config.output_write_method == "write_msgpack":
-        return EpisodeWriter(config.output)
-    write = write_episode_file if config.output_write_episodes else write_row_file
-    return EpisodeParquetWriter(config.output, config.env, config.output_max_rows_per_file, write)
 
 
 class EpisodeWriter:

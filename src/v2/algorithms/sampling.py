@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from ...core.errors import ConfigError
+from ..config.file_settings import is_told
 from ..metrics import names
 from ..metrics.metrics_logger import MetricsLogger
+from ..recorded.episode_parquet import EpisodeParquetWriter, write_episode_file
+from ..recorded.row_parquet import write_row_file
 from .env_runner_group import EnvRunnerGroup
-from .episode_files import episode_writer
+from .episode_files import EpisodeWriter
 
 
 class Sampler:
@@ -23,7 +28,7 @@ class Sampler:
         self._config = config
         self._given_group = group
         self._metrics = metrics
-        self._writer = episode_writer(config)
+        self._writer = _writer_of(config)
 
     @property
     def _group(self) -> EnvRunnerGroup:
@@ -82,6 +87,24 @@ class Sampler:
     def _take_counts(self) -> None:
         counts = self._group.local_env_runner.get_metrics()
         self._metrics.aggregate([counts], key=names.ENV_RUNNER_RESULTS)
+
+
+def _writer_of(config: Any) -> EpisodeWriter | EpisodeParquetWriter | None:
+    """Make what records an algorithm's episodes, as `config.offline_data(output=...)` says.
+
+    Raises:
+        ConfigError: The output is no folder.
+    """
+    if config.output is None or is_told(config.output):
+        return None
+    if Path(config.output).is_file():
+        raise ConfigError(
+            "config.offline_data(output=...)", expected="a folder", found=config.output
+        )
+    if config.output_write_method == "write_msgpack":
+        return EpisodeWriter(config.output)
+    write = write_episode_file if config.output_write_episodes else write_row_file
+    return EpisodeParquetWriter(config.output, config.env, config.output_max_rows_per_file, write)
 
 
 def synchronous_parallel_sample(
