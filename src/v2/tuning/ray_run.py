@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from math import isfinite
@@ -201,13 +201,27 @@ class RayRun:
             trial.last_result = {**result.metrics, "config": config}
         table = result.metrics_dataframe
         rows = [] if table is None else table.select_dtypes("number").to_dict("records")
-        trial.history = [{key: v for key, v in row.items() if isfinite(v)} for row in rows]
+        trial.history = each_iteration_once(
+            [{key: v for key, v in row.items() if isfinite(v)} for row in rows]
+        )
         trial.checkpoints = Checkpoints(Path(result.path), CheckpointConfig())
         trial.checkpoints.hold(
             None if result.checkpoint is None else SavedFolder(result.checkpoint.path),
             [(SavedFolder(saved.path), row) for saved, row in result.best_checkpoints or ()],
         )
         return trial
+
+
+def each_iteration_once(rows: Iterable[dict[str, float]]) -> list[dict[str, float]]:
+    """Results without those that came again: Ray keeps both where a trial goes on after a kill.
+
+    Example:
+        >>> before, again = {"training_iteration": 1, "x": 0.5}, {"training_iteration": 1, "x": 0.5}
+        >>> len(each_iteration_once([before, again, {"training_iteration": 2, "x": 1.0}]))
+        2
+    """
+    numbered = enumerate(rows, 1)
+    return list({row.get("training_iteration", number): row for number, row in numbered}.values())
 
 
 def in_ray_words(tune: Any, value: Any) -> Any:
