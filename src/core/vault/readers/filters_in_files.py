@@ -10,6 +10,7 @@ import numpy as np
 
 from ...data.ray_arrays import decode_ray_array
 from ...errors import RlconnectError
+from ...text.first_line import first_line
 from ..decode.standins import Opaque, class_path, mapping_of
 from ..decoding import Decoding
 from ..records.records import ConnectorRecord, FilterRecord
@@ -27,7 +28,7 @@ def filter_from_params(
     try:
         return _record(kind, params, params["running_stats"], where)
     except _UNREADABLE as error:
-        decoding.problem(where, f"the statistics of {name} cannot be read: {_first_line(error)}")
+        decoding.problem(where, f"the statistics of {name} cannot be read: {first_line(error)}")
         return None
 
 
@@ -45,7 +46,7 @@ def filter_from_object(value: Any, decoding: Decoding, where: str) -> FilterReco
     try:
         return replace(_record(kind, state, stats, where), is_from_worker=True)
     except _UNREADABLE as error:
-        decoding.problem(where, f"the statistics of the {kind} are lost: {_first_line(error)}")
+        decoding.problem(where, f"the statistics of the {kind} are lost: {first_line(error)}")
         return None
 
 
@@ -113,7 +114,3 @@ def _statistics(stat: Any) -> tuple[int, np.ndarray[Any, Any], np.ndarray[Any, A
 
 def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, (int, float, np.number)) else None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:160]
