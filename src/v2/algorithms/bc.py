@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from typing_extensions import Self, Unpack, override
 
 from ..config.section import Setting, takes
-from ..modules.spec import RLModuleSpec
-from .algorithm import Algorithm
 from .marwil import TRAINING as MARWIL_TRAINING
 from .marwil import LearningFromRecords, RecordedEpisodesConfig
 
 if TYPE_CHECKING:
     from ..config import keywords
-    from ..learning.learner import Learner
 
 TRAINING: Final = MARWIL_TRAINING.with_settings(
     beta=Setting(0.0, instead="use MARWILConfig to weigh actions by their advantages"),
@@ -30,6 +27,7 @@ class BCConfig(RecordedEpisodesConfig):
     """
 
     SECTIONS: ClassVar = {**RecordedEpisodesConfig.SECTIONS, "training": TRAINING}
+    own_classes: ClassVar = ("BC", "DefaultBCTorchRLModule", "BCTorchLearner")
     own_defaults: ClassVar = {"lr": 1e-4, "train_batch_size": 2000}
 
     @override
@@ -37,23 +35,6 @@ class BCConfig(RecordedEpisodesConfig):
     def training(self, **settings: Unpack[keywords.BCTraining]) -> Self:
         """Say how BC learns."""
         return self.apply("training", self._for_training(settings))
-
-    @classmethod
-    @override
-    def own_algorithm(cls) -> type[Algorithm]:
-        return BC
-
-    @override
-    def get_default_rl_module_spec(self) -> RLModuleSpec:
-        from ..modules.bc import DefaultBCTorchRLModule
-
-        return RLModuleSpec(DefaultBCTorchRLModule)
-
-    @override
-    def get_default_learner_class(self) -> type[Learner]:
-        from .. import BCTorchLearner  # Needed only by those who learn.
-
-        return BCTorchLearner
 
 
 class BC(LearningFromRecords):

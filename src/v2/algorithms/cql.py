@@ -8,8 +8,6 @@ from typing_extensions import Self, Unpack, override
 
 from ..config.rules import AT_LEAST_0, AT_LEAST_1, FLAG, NOT_NEGATIVE, POSITIVE, SCHEDULE
 from ..config.section import Setting, takes
-from ..modules.spec import RLModuleSpec
-from .algorithm import Algorithm
 from .marwil import LearningFromRecords
 from .off_policy import REPLAY_SETTINGS
 from .sac import TRAINING as SAC_TRAINING
@@ -17,7 +15,6 @@ from .sac import SACConfig
 
 if TYPE_CHECKING:
     from ..config import keywords
-    from ..learning.learner import Learner
 
 _RECORDED: Final = "CQL learns from recorded steps and keeps none: leave it out"
 _UNKNOWN: Final = "set min_q_weight; RLlib's new stack has no multiplier either"
@@ -50,6 +47,7 @@ class CQLConfig(SACConfig):
     """
 
     SECTIONS: ClassVar = {**SACConfig.SECTIONS, "training": TRAINING}
+    own_classes: ClassVar = ("CQL", "DefaultCQLTorchRLModule", "CQLTorchLearner")
     own_defaults: ClassVar = {
         **SACConfig.own_defaults,
         "min_sample_timesteps_per_iteration": 0,
@@ -66,23 +64,6 @@ class CQLConfig(SACConfig):
     def training(self, **settings: Unpack[keywords.CQLTraining]) -> Self:
         """Say how CQL learns."""
         return self.apply("training", self._for_training(settings))
-
-    @classmethod
-    @override
-    def own_algorithm(cls) -> type[Algorithm] | None:
-        return CQL
-
-    @override
-    def get_default_rl_module_spec(self) -> RLModuleSpec:
-        from ..modules.cql import DefaultCQLTorchRLModule
-
-        return RLModuleSpec(DefaultCQLTorchRLModule)
-
-    @override
-    def get_default_learner_class(self) -> type[Learner]:
-        from .. import CQLTorchLearner  # Needed only by those who learn.
-
-        return CQLTorchLearner
 
     @property
     @override

@@ -12,13 +12,10 @@ from ..config.learning_sections import TRAINING as SHARED
 from ..config.rules import AT_LEAST_0, AT_LEAST_1, FLAG, NOT_NEGATIVE, NUMBER, SCHEDULE, one_of
 from ..config.section import Setting, takes
 from ..modules.model_config import as_settings
-from ..modules.spec import RLModuleSpec
 from .off_policy import REPLAY_SETTINGS, OffPolicy, OffPolicyConfig
 
 if TYPE_CHECKING:
     from ..config import keywords
-    from ..learning.learner import Learner
-    from .algorithm import Algorithm
 
 _BUFFER: Final = {
     "type": "PrioritizedEpisodeReplayBuffer",
@@ -61,6 +58,7 @@ class DQNConfig(OffPolicyConfig):
     """
 
     SECTIONS: ClassVar = {**OffPolicyConfig.SECTIONS, "training": TRAINING}
+    own_classes: ClassVar = ("DQN", "DefaultDQNTorchRLModule", "DQNTorchLearner")
     own_defaults: ClassVar = {
         "lr": 5e-4,
         "grad_clip": 40.0,
@@ -76,23 +74,6 @@ class DQNConfig(OffPolicyConfig):
     def training(self, **settings: Unpack[keywords.DQNTraining]) -> Self:
         """Say how DQN learns."""
         return self.apply("training", self._for_training(settings))
-
-    @classmethod
-    @override
-    def own_algorithm(cls) -> type[Algorithm]:
-        return DQN
-
-    @override
-    def get_default_rl_module_spec(self) -> RLModuleSpec:
-        from ..modules.dqn import DefaultDQNTorchRLModule
-
-        return RLModuleSpec(DefaultDQNTorchRLModule)
-
-    @override
-    def get_default_learner_class(self) -> type[Learner]:
-        from .. import DQNTorchLearner  # Needed only by those who learn.
-
-        return DQNTorchLearner
 
     @property
     @override

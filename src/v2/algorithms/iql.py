@@ -8,14 +8,11 @@ from typing_extensions import Self, Unpack, override
 
 from ..config.rules import AT_LEAST_0, FLAG, POSITIVE, SCHEDULE, SHARE, Rule
 from ..config.section import Setting, takes
-from ..modules.spec import RLModuleSpec
-from .algorithm import Algorithm
 from .marwil import TRAINING as MARWIL_TRAINING
 from .marwil import LearningFromRecords, MARWILConfig, RecordedEpisodesConfig
 
 if TYPE_CHECKING:
     from ..config import keywords
-    from ..learning.learner import Learner
 
 _BETWEEN: Final = Rule(
     lambda value: isinstance(value, float) and 0 < value < 1, "a number between 0 and 1", "float"
@@ -44,6 +41,7 @@ class IQLConfig(RecordedEpisodesConfig):
     """
 
     SECTIONS: ClassVar = {**RecordedEpisodesConfig.SECTIONS, "training": TRAINING}
+    own_classes: ClassVar = ("IQL", "DefaultIQLTorchRLModule", "IQLTorchLearner")
     own_defaults: ClassVar = {
         name: value for name, value in MARWILConfig.own_defaults.items() if name != "lr"
     }
@@ -53,23 +51,6 @@ class IQLConfig(RecordedEpisodesConfig):
     def training(self, **settings: Unpack[keywords.IQLTraining]) -> Self:
         """Say how IQL learns."""
         return self.apply("training", self._for_training(settings))
-
-    @classmethod
-    @override
-    def own_algorithm(cls) -> type[Algorithm]:
-        return IQL
-
-    @override
-    def get_default_rl_module_spec(self) -> RLModuleSpec:
-        from ..modules.iql import DefaultIQLTorchRLModule
-
-        return RLModuleSpec(DefaultIQLTorchRLModule)
-
-    @override
-    def get_default_learner_class(self) -> type[Learner]:
-        from .. import IQLTorchLearner  # Needed only by those who learn.
-
-        return IQLTorchLearner
 
     @property
     @override

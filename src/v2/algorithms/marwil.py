@@ -18,14 +18,12 @@ from ..connectors.learner.add_one_ts import AddOneTsToEpisodesAndTruncate
 from ..connectors.learner.general_advantage_estimation import GeneralAdvantageEstimation
 from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
 from ..metrics import names
-from ..modules.spec import RLModuleSpec
 from ..saving.checkpointable import Components
 from .algorithm import Algorithm
 from .offline_data import OfflineData
 
 if TYPE_CHECKING:
     from ..config import keywords
-    from ..learning.learner import Learner
 
 TRAINING: Final = SHARED.with_settings(
     beta=Setting(1.0, SHARE, "How much better actions count more; 0 clones behaviour."),
@@ -70,6 +68,7 @@ class MARWILConfig(RecordedEpisodesConfig):
         True
     """
 
+    own_classes: ClassVar = ("MARWIL", "DefaultPPOTorchRLModule", "MARWILTorchLearner")
     own_defaults: ClassVar = {
         "lr": 1e-4,
         "train_batch_size": 2000,
@@ -77,23 +76,6 @@ class MARWILConfig(RecordedEpisodesConfig):
         "materialize_mapped_data": False,
         "postprocess_inputs": True,
     }
-
-    @classmethod
-    @override
-    def own_algorithm(cls) -> type[Algorithm]:
-        return MARWIL
-
-    @override
-    def get_default_rl_module_spec(self) -> RLModuleSpec:
-        from ..modules.ppo import DefaultPPOTorchRLModule
-
-        return RLModuleSpec(DefaultPPOTorchRLModule)
-
-    @override
-    def get_default_learner_class(self) -> type[Learner]:
-        from .. import MARWILTorchLearner  # Needed only by those who learn.
-
-        return MARWILTorchLearner
 
     @override
     def _add_learner_pieces(self, pipeline: LearnerConnectorPipeline) -> None:

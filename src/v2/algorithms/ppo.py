@@ -11,12 +11,10 @@ from ..config.learning_sections import TRAINING as SHARED
 from ..config.rules import FLAG, NOT_NEGATIVE, POSITIVE, SHARE, TEACHER, WORTH, as_path
 from ..config.section import Setting, takes
 from ..metrics import names
-from ..modules.spec import RLModuleSpec
 from .algorithm import Algorithm
 
 if TYPE_CHECKING:
     from ..config import keywords
-    from ..learning.learner import Learner
 
 TRAINING: Final = SHARED.with_settings(
     use_critic=Setting(True, FLAG, "Whether a value function is the baseline."),
@@ -55,6 +53,7 @@ class PPOConfig(AlgorithmConfig["PPO"]):
     """
 
     SECTIONS: ClassVar = {**AlgorithmConfig.SECTIONS, "training": TRAINING}
+    own_classes: ClassVar = ("PPO", "DefaultPPOTorchRLModule", "PPOTorchLearner")
     own_defaults: ClassVar = {
         "lr": 5e-5,
         "rollout_fragment_length": "auto",
@@ -70,23 +69,6 @@ class PPOConfig(AlgorithmConfig["PPO"]):
     def training(self, **settings: Unpack[keywords.PPOTraining]) -> Self:
         """Say how PPO learns."""
         return self.apply("training", self._for_training(settings))
-
-    @classmethod
-    @override
-    def own_algorithm(cls) -> type[Algorithm]:
-        return PPO
-
-    @override
-    def get_default_rl_module_spec(self) -> RLModuleSpec:
-        from ..modules.ppo import DefaultPPOTorchRLModule
-
-        return RLModuleSpec(DefaultPPOTorchRLModule)
-
-    @override
-    def get_default_learner_class(self) -> type[Learner]:
-        from .. import PPOTorchLearner  # Needed only by those who learn.
-
-        return PPOTorchLearner
 
     @property
     @override

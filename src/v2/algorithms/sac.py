@@ -10,13 +10,10 @@ from typing_extensions import Self, Unpack, override
 from ..config.learning_sections import TRAINING as SHARED
 from ..config.rules import FLAG, NUMBER, POSITIVE, SCHEDULE, Rule
 from ..config.section import Setting, takes
-from ..modules.spec import RLModuleSpec
 from .off_policy import REPLAY_SETTINGS, OffPolicy, OffPolicyConfig
 
 if TYPE_CHECKING:
     from ..config import keywords
-    from ..learning.learner import Learner
-    from .algorithm import Algorithm
 
 _RATES: Final = "set actor_lr, critic_lr and alpha_lr"
 _NETWORKS: Final = "use config.rl_module(model_config=...)"
@@ -85,6 +82,7 @@ class SACConfig(OffPolicyConfig):
     """
 
     SECTIONS: ClassVar = {**OffPolicyConfig.SECTIONS, "training": TRAINING}
+    own_classes: ClassVar = ("SAC", "DefaultSACTorchRLModule", "SACTorchLearner")
     own_defaults: ClassVar = {
         "rollout_fragment_length": "auto",
         "train_batch_size": 256,
@@ -100,23 +98,6 @@ class SACConfig(OffPolicyConfig):
     def training(self, **settings: Unpack[keywords.SACTraining]) -> Self:
         """Say how SAC learns."""
         return self.apply("training", self._for_training(settings))
-
-    @classmethod
-    @override
-    def own_algorithm(cls) -> type[Algorithm] | None:
-        return SAC
-
-    @override
-    def get_default_rl_module_spec(self) -> RLModuleSpec:
-        from ..modules.sac import DefaultSACTorchRLModule
-
-        return RLModuleSpec(DefaultSACTorchRLModule)
-
-    @override
-    def get_default_learner_class(self) -> type[Learner]:
-        from .. import SACTorchLearner  # Needed only by those who learn.
-
-        return SACTorchLearner
 
     @property
     @override

@@ -12,12 +12,13 @@ from typing_extensions import Self, TypeVar
 
 from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
-from ...core.trust import Words
+from ...core.trust import Slot, Words
 from ..connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
 from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.spec import RLModuleSpec
+from ..saving.class_slots import ALGORITHM, LEARNER, MODULE
 from . import connector_builders, module_specs, toml_settings
 from .checked_together import check_together
 from .policies import default_policy_mapping_fn, is_trained
@@ -54,6 +55,8 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
 
     own_defaults: ClassVar[Mapping[str, Any]] = {}
     """What differs from every algorithm's defaults."""
+    own_classes: ClassVar[tuple[str, str, str] | None] = None
+    """The names of its algorithm, of its default module and of its learner, loaded when needed."""
 
     def __init__(self, algo_class: Any = None) -> None:
         super().__init__()
@@ -65,7 +68,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
     @classmethod
     def own_algorithm(cls) -> type[Any] | None:
         """Give the algorithm that these are the settings of."""
-        return None
+        return None if cls.own_classes is None else cls._own_class(0, ALGORITHM)
 
     def from_migrated(self, path: str | os.PathLike[str], *, trust: Words = None) -> Self:
         """Go on learning where a migrated policy stands.
@@ -215,10 +218,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
         Raises:
             NoAlgorithmError: This config is of no algorithm.
         """
-        raise NoAlgorithmError(
-            f"{type(self).__name__} has no default module",
-            hint="use the config of an algorithm, or config.rl_module(rl_module_spec=...).",
-        )
+        return RLModuleSpec(self._own_class(1, MODULE, "rl_module(rl_module_spec=...)"))
 
     def get_default_learner_class(self) -> type[Any]:
         """Give what learns when the user names no class.
@@ -226,10 +226,16 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
         Raises:
             NoAlgorithmError: This config is of no algorithm.
         """
-        raise NoAlgorithmError(
-            f"{type(self).__name__} has no default learner",
-            hint="use the config of an algorithm, or config.learners(learner_class=...).",
-        )
+        return self._own_class(2, LEARNER, "learners(learner_class=...)")  # type: ignore[no-any-return]
+
+    @classmethod
+    def _own_class(cls, index: int, slot: Slot, setting: str = "") -> Any:
+        if cls.own_classes is None:
+            raise NoAlgorithmError(
+                f"{cls.__name__} has no default {('', 'module', 'learner')[index]}",
+                hint=f"use the config of an algorithm, or config.{setting}.",
+            )
+        return slot.table(f"rlconnect.v2.{cls.own_classes[index]}")
 
     @property
     def learner_class(self) -> type[Any]:
@@ -342,10 +348,6 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
             input_action_space: The environment's; the config's if not given.
             device: Where tensors go.
         """
-        if input_observation_space is None:
-            input_observation_space = self.observation_space
-        if input_action_space is None:
-            input_action_space = self.action_space
         pipeline = connector_builders.build_learner(
             self, input_observation_space, input_action_space, device
         )
@@ -407,10 +409,8 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
             config.environment(env)
         algo_class = config.get_algo_class()
         config.validate()
-        if logger_creator is None:
-            built: Built = algo_class(config=config)
-        else:
-            built = algo_class(config=config, logger_creator=logger_creator)
+        more = {} if logger_creator is None else {"logger_creator": logger_creator}
+        built: Built = algo_class(config=config, **more)
         return built
 
     def build(self, *args: Any, **kwargs: Any) -> Built:

@@ -65,10 +65,12 @@ def build_learner(
     device: Any,
 ) -> LearnerConnectorPipeline:
     """Build the pipeline from sampled episodes to a train batch."""
-    arguments = (observation_space, action_space)
+    arguments = (
+        _first(observation_space, config.observation_space),
+        _first(action_space, config.action_space),
+    )
     pipeline = learner_pipeline(
-        observation_space,
-        action_space,
+        *arguments,
         custom=custom_pieces(config, "learner_connector", arguments),
         agents=_agents(config),
         device=device,
