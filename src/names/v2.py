@@ -50,7 +50,8 @@ V2: Final = """\
 .connectors.env_to_module.adapt_observations: AdaptObservations
 .connectors.env_to_module.add_previous_steps: AddPreviousSteps
 .connectors.env_to_module.env_to_module_pipeline: EnvToModulePipeline @ = connectors.env_to_module
-.connectors.env_to_module.frame_stacking: FrameStackingEnvToModule @ =
+.connectors.common.frame_stacking: FrameStackingEnvToModule @
+    connectors.env_to_module.frame_stacking
 .connectors.env_to_module.mean_std_filter: MeanStdFilter @ = connectors.env_to_module
 .connectors.env_to_module.observation_preprocessor: MultiAgentObservationPreprocessor
     SingleAgentObservationPreprocessor @ =
@@ -67,17 +68,18 @@ V2: Final = """\
     connectors.learner.add_columns_from_episodes_to_train_batch connectors.learner
 -.connectors.learner.add_columns: AddColumnsFromEpisodesToBatch=AddColumnsFromEpisodesToTrainBatch @
     connectors.learner.add_columns_from_episodes_to_batch
-.connectors.learner.add_infos: AddInfosFromEpisodesToTrainBatch @
+.connectors.learner.add_columns: AddInfosFromEpisodesToTrainBatch @
     connectors.learner.add_infos_from_episodes_to_train_batch connectors.learner
-.connectors.learner.add_next_observations: AddNextObservationsFromEpisodesToTrainBatch @
+.connectors.learner.add_columns: AddNextObservationsFromEpisodesToTrainBatch @
     connectors.learner.add_next_observations_from_episodes_to_train_batch connectors.learner
 .connectors.learner.add_one_ts: AddOneTsToEpisodesAndTruncate @
     connectors.learner.add_one_ts_to_episodes_and_truncate connectors.learner
 .connectors.learner.add_one_ts: add_one_ts_to_episodes_and_truncate
     remove_last_ts_from_episodes_and_restore_truncateds @ utils.postprocessing.episodes
 .connectors.learner.clip_rewards: ClipRewards
-.connectors.learner.compute_returns_to_go: ComputeReturnsToGo @ = connectors.learner
-.connectors.learner.frame_stacking: FrameStackingLearner @ =
+.connectors.learner.add_columns: ComputeReturnsToGo @ connectors.learner.compute_returns_to_go
+    connectors.learner
+.connectors.common.frame_stacking: FrameStackingLearner @ connectors.learner.frame_stacking
 .connectors.learner.general_advantage_estimation: GeneralAdvantageEstimation @ = connectors.learner
 .connectors.learner.learner_connector_pipeline: LearnerConnectorPipeline @ = connectors.learner
 .connectors.module_to_env.adapt_actions: AdaptActions
@@ -288,7 +290,7 @@ V2: Final = """\
 """
 
 TUNING: Final = """\
-.callback: Callback @ /ray.tune.callback /ray.tune
+.run_config: Callback @ /ray.tune.callback /ray.tune
 .reporting: get_checkpoint get_context report @ /ray.air.session /ray.train /ray.tune
 .result_grid: Result @ /ray.air.config /ray.air /ray.train /ray.tune
 .result_grid: ExperimentAnalysis=ResultGrid @ /ray.tune.analysis /ray.tune
@@ -302,11 +304,10 @@ TUNING: Final = """\
 .stopping: CombinedStopper FunctionStopper MaximumIterationStopper NoopStopper TimeoutStopper
     TrialPlateauStopper @ /ray.tune.stopper
 .stopping: Stopper @ /ray.tune.stopper /ray.tune
-.trainable: Trainable @ /ray.tune.trainable /ray.tune
-.trainables: with_resources @ /ray.tune
-.trainables: get_trainable_cls @ /ray.tune.registry
-.trainables: register_trainable @ /ray.tune.registry /ray.tune
-.trainables: with_parameters @ /ray.tune.trainable /ray.tune
+.trainable: Trainable with_parameters @ /ray.tune.trainable /ray.tune
+.trainable: with_resources @ /ray.tune
+.trainable: get_trainable_cls @ /ray.tune.registry
+.trainable: register_trainable @ /ray.tune.registry /ray.tune
 -.trial: Trial @ /ray.tune.experiment.trial /ray.tune.experiment
 .training_run: TrainingRun
 .tuner: run @ /ray.tune

@@ -7,8 +7,7 @@ from gymnasium.spaces import Box, Dict, Discrete
 from rlconnect.bridge import Actor
 from rlconnect.core.errors import UnknownNameError
 from rlconnect.v2 import PPOConfig, RLModuleSpec
-from rlconnect.v2.connectors.common.agent_to_module_mapping import AgentMapping
-from rlconnect.v2.connectors.common.lost_mapping import LostMapping
+from rlconnect.v2.connectors.common.agent_to_module_mapping import AgentMapping, LostMapping
 from rlconnect.v2.connectors.env_to_module.defaults import env_to_module_pipeline
 from rlconnect.v2.connectors.env_to_module.mean_std_filter import MeanStdFilter
 from rlconnect.v2.connectors.module_to_env.defaults import module_to_env_pipeline

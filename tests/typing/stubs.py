@@ -52,7 +52,7 @@ def stub(front):
 def keywords():
     """The text of the stub that says what each method of a config takes."""
     from rlconnect.v2.algorithms import bc, cql, dqn, iql, marwil, ppo, sac  # They need torch.
-    from rlconnect.v2.config import sections
+    from rlconnect.v2.config.setting_methods import ALL
 
     algorithms = {
         "PPO": ppo,
@@ -63,8 +63,8 @@ def keywords():
         "CQL": cql,
         "IQL": iql,
     }
-    classes = [_keywords(each.method.title().replace("_", ""), each) for each in sections.ALL]
-    common = next(each for each in sections.ALL if each.method == "training")
+    classes = [_keywords(each.method.title().replace("_", ""), each) for each in ALL]
+    common = next(each for each in ALL if each.method == "training")
     classes += [
         _keywords(f"{name}Training", each.TRAINING, common) for name, each in algorithms.items()
     ]

@@ -30,8 +30,7 @@ from ...core.vault.files.reading import part_of, read_json
 from ...core.vault.layout import locate
 from ...core.vault.one_save import of_one_save
 from ...core.vault.own.own_format import read_document
-from ...v2.connectors.common.agent_to_module_mapping import AgentToModuleMapping
-from ...v2.connectors.common.lost_mapping import LostMapping
+from ...v2.connectors.common.agent_to_module_mapping import AgentToModuleMapping, LostMapping
 from ...v2.connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.connectors.module_to_env.defaults import module_to_env_pipeline
 from ...v2.connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline

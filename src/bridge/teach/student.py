@@ -18,8 +18,7 @@ from ...core.errors import ConfigError
 from ...v2.config.algorithm_config import AlgorithmConfig
 from ...v2.config.connector_builders import call_with_fitting
 from ...v2.connectors.env_to_module.mean_std_filter import MeanStdFilter
-from ...v2.learning.losses import RowMean
-from ...v2.learning.teaching import TEACHER_KL, teacher_kl
+from ...v2.learning.losses import TEACHER_KL, RowMean, teacher_kl
 from ...v2.learning.torch_learner import TorchLearner
 from ...v2.modules.apis import ValueFunctionAPI
 from ..actor.episodes import Played, play

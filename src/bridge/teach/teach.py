@@ -15,7 +15,7 @@ from ...v2.config.algorithm_config import AlgorithmConfig
 from ...v2.env_runners.multi_agent import MultiAgentEnvRunner
 from ...v2.env_runners.single_agent import SingleAgentEnvRunner
 from ...v2.envs.vectorising import mode_of
-from ...v2.learning.teaching import TEACHER_KL
+from ...v2.learning.losses import TEACHER_KL
 from ...v2.metrics.names import NUM_ENV_STEPS_SAMPLED_LIFETIME
 from ..actor.actor import Actor
 from ..actor.episodes import play

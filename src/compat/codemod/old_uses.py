@@ -10,7 +10,7 @@ import libcst as cst
 from ...v2.config.acting_sections import ENV_RUNNERS
 from ...v2.config.learning_sections import TRAINING
 from ...v2.config.section import Section, Setting
-from ...v2.config.sections import ALL
+from ...v2.config.setting_methods import SettingMethods
 from ...v2.tuning.stopping import RESULT_KEYS
 from ..aliases.table import modules
 from .expressions import builds_algorithm, index_of, is_call_of, is_config, key_of, text_of
@@ -27,7 +27,7 @@ from .renamings import (
     MOVED_TO_LEARNERS,
 )
 
-_SECTIONS: Final[Mapping[str, Section]] = {each.method: each for each in ALL}
+_SECTIONS: Final[Mapping[str, Section]] = SettingMethods.SECTIONS
 _OF_CONFIGS_ALONE: Final = frozenset({"api_stack", "env_runners", "rl_module", "rollouts"})
 
 

@@ -27,12 +27,10 @@ from ..env_runners.callback_hooks import CallbackHooks, callback_objects
 from ..logging.progress_line import ProgressLine
 from ..metrics import names
 from ..metrics.metrics_logger import MetricsLogger
-from .env_runner_group import EnvRunnerGroup, module_of
+from .env_runner_group import EnvRunnerGroup, RunnerCounts, module_of, with_local_sampling
 from .evaluation import Evaluation
 from .iteration import Enough, Progress, Rates, ResultDict
-from .local_sampling import with_local_sampling
 from .module_changes import ModuleChanges
-from .runner_counts import RunnerCounts
 from .sampling import Sampler
 from .saving import SavedAlgorithm
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from ...core.columns import DEFAULT_MODULE_ID
@@ -15,7 +17,66 @@ from ..metrics.names import (
     NUM_ENV_STEPS_SAMPLED_LIFETIME,
     WEIGHTS_SEQ_NO,
 )
-from .runner_counts import RunnerCounts
+
+
+class RunnerCounts:
+    """Counts a group's env runners; RLlib's older names for a count give the same number.
+
+    Attributes:
+        local_env_runner: The runner in this process, or None.
+    """
+
+    local_env_runner: Any = None
+    _actors: Any = None
+
+    def num_runners(self) -> int:
+        """How many there are, the local one included."""
+        return (self.local_env_runner is not None) + self.num_remote_env_runners()
+
+    def num_remote_env_runners(self) -> int:
+        """How many run beside."""
+        return 0 if self._actors is None else len(self._actors)
+
+    def num_healthy_remote_env_runners(self) -> int:
+        """How many of those that run beside are alive."""
+        return 0 if self._actors is None else int(self._actors.num_healthy)
+
+    def num_healthy_env_runners(self) -> int:
+        """How many are alive, the local one included."""
+        return (self.local_env_runner is not None) + self.num_healthy_remote_env_runners()
+
+    def healthy_env_runner_ids(self) -> list[int]:
+        """Give the indices of those that run beside and are alive."""
+        return [] if self._actors is None else list(self._actors.indices)
+
+    def num_remote_worker_restarts(self) -> int:
+        """How often a remote runner was replaced."""
+        return 0 if self._actors is None else int(self._actors.num_restarts)
+
+    def num_env_runners_dropped_lifetime(self) -> int:
+        """How many remote runners were given up."""
+        return 0 if self._actors is None else int(self._actors.num_dropped)
+
+    def num_in_flight_async_reqs(self, tag: str | None = None) -> int:
+        """How many calls wait for an answer; none between two samples."""
+        return 0
+
+    def fault_tolerance(self) -> dict[str, int]:
+        """Give what results tell of runners that were lost."""
+        return {
+            "num_healthy_workers": self.num_healthy_remote_env_runners(),
+            "num_remote_worker_restarts": self.num_remote_worker_restarts(),
+            "num_env_runners_dropped_lifetime": self.num_env_runners_dropped_lifetime(),
+        }
+
+    def in_flight(self) -> dict[str, int]:
+        """Give what results tell of calls that wait."""
+        return {"actor_manager_num_outstanding_async_reqs": self.num_in_flight_async_reqs()}
+
+    num_remote_workers = num_remote_env_runners
+    num_healthy_remote_workers = num_healthy_remote_env_runners
+    num_healthy_workers = num_healthy_env_runners
+    healthy_worker_ids = healthy_env_runner_ids
 
 
 def env_runner_class(config: Any) -> Any:
@@ -289,3 +350,32 @@ def module_of(runner: Any, module_id: str) -> Any:
     if hasattr(module, "as_multi_rl_module") and not hasattr(module, "keys"):
         return module if module_id == DEFAULT_MODULE_ID else None
     return module[module_id] if module is not None and module_id in module else None
+
+
+def with_local_sampling(config: Any) -> Any:
+    """The config, without remote runners where Ray is not installed.
+
+    RLlib's PPO has two of them unless told otherwise; that nobody asked for Ray must not keep it
+    from running.
+    """
+    wanted = config.num_env_runners + config.evaluation_num_env_runners
+    if not wanted or _has_ray():
+        return config
+    warnings.warn(
+        f"{wanted} env runners beside this process need Ray (pip install 'rlconnect[ray]'): "
+        "sampling happens in this process. env_runners(num_env_runners=0) says so.",
+        UserWarning,
+        stacklevel=4,
+    )
+    config.num_env_runners = config.evaluation_num_env_runners = 0
+    if config.evaluation_parallel_to_training:
+        config.evaluation_parallel_to_training = False
+        if config.evaluation_duration == "auto":  # Nothing tells how long that is.
+            config.evaluation_duration, config.evaluation_duration_unit = 1, "episodes"
+    return config
+
+
+def _has_ray() -> bool:
+    """Whether Ray itself is installed; not what stands in for its names."""
+    spec = find_spec("ray")
+    return spec is not None and str(spec.origin).endswith("__init__.py")

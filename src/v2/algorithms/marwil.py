@@ -13,7 +13,7 @@ from ..config.learning_sections import TRAINING as SHARED
 from ..config.rules import AT_LEAST_0, NOT_NEGATIVE, POSITIVE, SHARE
 from ..config.section import Setting, takes
 from ..connectors.common.add_observations import AddObservationsFromEpisodesToBatch
-from ..connectors.learner.add_next_observations import AddNextObservationsFromEpisodesToTrainBatch
+from ..connectors.learner.add_columns import AddNextObservationsFromEpisodesToTrainBatch
 from ..connectors.learner.add_one_ts import AddOneTsToEpisodesAndTruncate
 from ..connectors.learner.general_advantage_estimation import GeneralAdvantageEstimation
 from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline

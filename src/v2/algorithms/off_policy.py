@@ -24,7 +24,7 @@ from ..config.algorithm_config import AlgorithmConfig
 from ..config.rules import AT_LEAST_0, AT_LEAST_1, FLAG, POSITIVE, SETTINGS, SHARE, Rule
 from ..config.section import Setting
 from ..connectors.common.add_observations import AddObservationsFromEpisodesToBatch
-from ..connectors.learner.add_next_observations import AddNextObservationsFromEpisodesToTrainBatch
+from ..connectors.learner.add_columns import AddNextObservationsFromEpisodesToTrainBatch
 from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
 from ..connectors.stateful_modules import is_stateful, max_seq_len
 from ..episodes.episode_columns import EpisodeColumns

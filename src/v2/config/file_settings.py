@@ -11,7 +11,7 @@ from ...core.errors import ConfigError
 from ...core.limits.asking import check_count, check_space
 from ..modules.model_config import as_settings
 from .algorithm_config import AlgorithmConfig
-from .nested import leaves, with_leaves
+from .store import leaves, with_leaves
 
 _CALL: Final = "from_checkpoint(path, settings={{{!r}: ...}})"
 

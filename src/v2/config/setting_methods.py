@@ -11,13 +11,37 @@ from typing_extensions import Self, Unpack
 from . import acting_sections as acting
 from . import learning_sections as learning
 from . import running_sections as running
-from . import sections
 from .section import NotProvided, Section, UnknownSettingError, takes
 from .store import SettingsStore
 
 if TYPE_CHECKING:
     from . import keywords
 
+ALL: Final = (
+    running.PYTHON_ENVIRONMENT,
+    running.RESOURCES,
+    running.FRAMEWORK,
+    running.API_STACK,
+    acting.ENVIRONMENT,
+    acting.ENV_RUNNERS,
+    learning.LEARNERS,
+    learning.TRAINING,
+    running.CALLBACKS,
+    acting.EVALUATION,
+    learning.OFFLINE_DATA,
+    acting.MULTI_AGENT,
+    running.REPORTING,
+    running.CHECKPOINTING,
+    running.DEBUGGING,
+    running.FAULT_TOLERANCE,
+    acting.RL_MODULE,
+    running.EXPERIMENTAL,
+)
+"""Every section of every algorithm.
+
+A setting without a meaning is accepted for RLlib's sake and changes nothing here; one that says
+`instead` takes no other value than its default, because ignoring it would change results.
+"""
 
 # Methods that others have taken the place of
 _GONE: Final = {"exploration": "env_runners(explore=...)", "rollouts": "env_runners(...)"}
@@ -26,7 +50,7 @@ _GONE: Final = {"exploration": "env_runners(explore=...)", "rollouts": "env_runn
 class SettingMethods(SettingsStore):
     """Takes settings by methods that can be chained, one per section."""
 
-    SECTIONS: ClassVar[Mapping[str, Section]] = {each.method: each for each in sections.ALL}
+    SECTIONS: ClassVar[Mapping[str, Section]] = {each.method: each for each in ALL}
 
     @takes(acting.ENVIRONMENT)
     def environment(

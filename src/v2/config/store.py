@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from copy import copy as shallow_copy
 from types import FunctionType
 from typing import Any, ClassVar, Final
@@ -11,7 +11,6 @@ from typing_extensions import Self
 
 from ...core.data.damage import at
 from ...core.errors import ConfigError
-from .nested import with_leaves
 from .policies import PolicySpec
 from .section import Section, UnknownSettingError, unknown_setting
 
@@ -252,3 +251,34 @@ def _named(leaf: Any) -> Any:
     if isinstance(leaf, (type, FunctionType)):
         return f"{leaf.__module__}.{leaf.__qualname__}"
     return leaf
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """What a value holds that holds nothing further; a value by itself is its only leaf.
+
+    Example:
+        >>> list(leaves({"a": [1, (2,)], "b": None}))
+        [1, 2, None]
+    """
+    if isinstance(value, Mapping):
+        for part in value.values():
+            yield from leaves(part)
+    elif isinstance(value, (list, tuple, set)):
+        for part in value:
+            yield from leaves(part)
+    else:
+        yield value
+
+
+def with_leaves(change: Callable[[Any], Any], value: Any) -> Any:
+    """The same value with all leaves changed.
+
+    Example:
+        >>> with_leaves(str, {"a": [1, (2,)]})
+        {'a': ['1', ('2',)]}
+    """
+    if isinstance(value, dict):
+        return {key: with_leaves(change, part) for key, part in value.items()}
+    if type(value) in (list, tuple, set):
+        return type(value)(with_leaves(change, part) for part in value)
+    return change(value)

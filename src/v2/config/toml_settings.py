@@ -29,10 +29,9 @@ from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.files.reading import read_bytes
 from ..envs.registry import UnknownEnvError, check_env_config, env_of_file, known_envs
 from ..saving.class_slots import algorithm_named
-from .nested import leaves
 from .policies import PolicySpec
 from .section import Section, unknown_setting
-from .store import SPELLINGS
+from .store import SPELLINGS, leaves
 
 if TYPE_CHECKING:
     from .algorithm_config import AlgorithmConfig

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
+from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core.types import Nest
@@ -164,3 +165,23 @@ def is_columnar(piece: Any) -> bool:
 def joined_run(pieces: Sequence[Any]) -> ColumnarRun | None:
     """A run of pieces, one of which turns the form of the batch; others run one by one."""
     return ColumnarRun(pieces) if any(piece.TURNS_FORM for piece in pieces) else None
+
+
+class FromEpisodes(ColumnarPiece):
+    """A piece that reads what is to be acted on from running episodes, or all steps for learners.
+
+    Args:
+        input_observation_space: Of what comes in.
+        input_action_space: Of what comes in.
+        as_learner_connector: Whether the batch is a train batch.
+    """
+
+    def __init__(
+        self,
+        input_observation_space: Space[Any] | None = None,
+        input_action_space: Space[Any] | None = None,
+        *,
+        as_learner_connector: bool = False,
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self.as_learner_connector = as_learner_connector

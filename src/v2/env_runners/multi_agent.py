@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import repeat
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from gymnasium.spaces import Space
 from typing_extensions import override
@@ -19,9 +19,8 @@ from ...core.types import Nest
 from ..envs.foreign_agent_envs import ForeignAgentEnvs
 from ..envs.multi_agent_envs import AgentTransitions, MultiAgentEnvs, copied, make_multi_agent_envs
 from ..episodes.multi_agent import MultiAgentEpisode
-from ..metrics.names import EPISODE_AGENT_STEPS
-from .agent_answers import ByEnv, taken_apart
-from .agent_filling import fill
+from ..metrics.names import EPISODE_AGENT_STEPS, WEIGHTS_SEQ_NO
+from .agent_block import fill
 from .agent_row_acting import AgentRowActing
 from .random_actions import RandomActions
 from .row_sampling import RowSampling
@@ -283,3 +282,47 @@ def _warn_if_outside(spaces: Mapping[Hashable, Space[Any]], by_env: Sequence[Any
                     stacklevel=2,
                 )
                 return
+
+
+ByEnv: TypeAlias = Sequence[Mapping[Hashable, Any]]
+"""For each environment items by agent."""
+
+
+def taken_apart(
+    columns: dict[str, Any], to_act: Sequence[Sequence[Hashable]], weights_seq_no: int
+) -> tuple[ByEnv, ByEnv, list[dict[Hashable, dict[str, Any]]]]:
+    """Actions as the modules have them, as the environments take them, and all else.
+
+    Args:
+        columns: For each name a dict by agent for each environment.
+        to_act: The agents to act in each environment, in their order.
+        weights_seq_no: An output that is the same for all.
+    """
+    actions = [*map(_in_order, columns.pop(Columns.ACTIONS), to_act)]
+    for_env = columns.pop(Columns.ACTIONS_FOR_ENV, None)
+    outputs = [
+        {
+            agent: {
+                **{
+                    name: row[agent]
+                    for name, row in zip(columns, rows, strict=True)
+                    if agent in row
+                },
+                WEIGHTS_SEQ_NO: weights_seq_no,
+            }
+            for agent in by_agent
+        }
+        for by_agent, *rows in zip(actions, *columns.values(), strict=True)
+    ]
+    return actions, actions if for_env is None else [*map(_in_order, for_env, to_act)], outputs
+
+
+def _in_order(
+    actions: Mapping[Hashable, Any], agents: Sequence[Hashable]
+) -> Mapping[Hashable, Any]:
+    """Actions in the order of the agents' observations, where they come module by module."""
+    try:
+        ordered = {agent: actions[agent] for agent in agents}
+    except KeyError:  # A user's piece has left some out.
+        return actions
+    return ordered if len(ordered) == len(actions) else actions

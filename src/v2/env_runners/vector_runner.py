@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, Final
 
+import numpy as np
 from typing_extensions import override
 
+from ...core.columns import Columns
 from ...core.errors import ConfigError
 from ..connectors.env_to_module.defaults import ORDER
 from ..connectors.stateful_modules import is_multi
@@ -25,7 +27,6 @@ from ..metrics.names import (
     TIME_BETWEEN_SAMPLING,
 )
 from .base import EnvRunner
-from .log_probs import fit_log_probs
 from .observation_watch import expect_finite
 from .sample_size import SampleSize
 from .teaching import Teaching
@@ -334,3 +335,34 @@ class VectorEnvRunner(EnvRunner):
 @lru_cache(maxsize=256)
 def _is_own(module: str) -> bool:
     return module.startswith(_OWN)
+
+
+def fit_log_probs(episodes: Iterable[Any]) -> None:
+    """Let the log-probabilities of each episode stack: some of its steps were explored, some not.
+
+    An exploring module gives one number a step, a greedy one of Box actions a 0 for each part.
+    Items of the other way, which come before, are given the shape of the later ones; what they add
+    up to stays.
+
+    Args:
+        episodes: Of single agents; changed in place.
+    """
+    for episode in episodes:
+        column = episode.extra_model_outputs.get(Columns.ACTION_LOGP)
+        if column is None or column.finalized or not isinstance(column.data, list):
+            continue
+        shape = np.shape(column.data[-1]) if column.data else ()
+        for index, item in enumerate(column.data):
+            if np.shape(item) != shape:
+                column.data[index] = shared_out(item, shape)
+
+
+def shared_out(value: Any, shape: tuple[int, ...]) -> Any:
+    """What a log-probability adds up to, in equal shares.
+
+    Example:
+        >>> shared_out(-3.0, (2,)), float(shared_out(np.array([-1.0, -2.0]), ()))
+        (array([-1.5, -1.5], dtype=float32), -3.0)
+    """
+    share = np.float32(np.sum(value) / max(1, int(np.prod(shape))))
+    return np.full(shape, share) if shape else share

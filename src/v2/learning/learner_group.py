@@ -23,8 +23,7 @@ from ..modules.multi_spec import MultiRLModuleSpec
 from ..saving.checkpointable import Checkpointable, Components
 from .learner import Learner
 from .minibatches import Epochs, row_count
-from .module_holder import Selection
-from .starting_weights import load_module, load_modules
+from .module_holder import Selection, load_module, load_modules
 
 if TYPE_CHECKING:
     from ..config.algorithm_config import AlgorithmConfig

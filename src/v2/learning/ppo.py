@@ -23,14 +23,16 @@ from .dense_learner import DenseLearner
 from .dense_ppo import DensePPO
 from .learner import Learner
 from .losses import (
+    TEACHER_COEFF,
+    TEACHER_KL,
     PPOTerms,
     RowMean,
     adapted_kl_coeff,
     ppo_terms,
+    teacher_kl,
     value_error,
     value_explained,
 )
-from .teaching import TEACHER_COEFF, TEACHER_KL, teacher_kl
 from .train_batch import needed
 
 _NEEDED = (

@@ -22,8 +22,6 @@ from pathlib import Path
 from time import time
 from typing import Final
 
-from .masked_crc import masked_crc32c
-
 _VARINT: Final = 0
 _DOUBLE: Final = 1
 _BYTES: Final = 2
@@ -107,3 +105,39 @@ def _block(field: int, data: bytes) -> bytes:
 
 def _text(field: int, value: str) -> bytes:
     return _block(field, value.encode())
+
+
+_POLYNOMIAL: Final = 0x82F63B78
+_MASK_DELTA: Final = 0xA282EAD8
+
+
+def _table() -> tuple[int, ...]:
+    entries = []
+    for byte in range(256):
+        value = byte
+        for _ in range(8):
+            value = (value >> 1) ^ (_POLYNOMIAL if value & 1 else 0)
+        entries.append(value)
+    return tuple(entries)
+
+
+_TABLE: Final = _table()
+
+
+def crc32c(data: bytes) -> int:
+    """CRC-32C (Castagnoli) of some bytes.
+
+    Example:
+        >>> hex(crc32c(b"123456789"))
+        '0xe3069283'
+    """
+    value = 0xFFFFFFFF
+    for byte in data:
+        value = _TABLE[(value ^ byte) & 0xFF] ^ (value >> 8)
+    return value ^ 0xFFFFFFFF
+
+
+def masked_crc32c(data: bytes) -> int:
+    """The checksum as TFRecord files hold it."""
+    value = crc32c(data)
+    return (((value >> 15) | (value << 17)) + _MASK_DELTA) & 0xFFFFFFFF

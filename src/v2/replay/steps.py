@@ -20,8 +20,10 @@ from ..connectors.common.add_states import AddStatesFromEpisodesToBatch
 from ..connectors.common.add_time_dim import AddTimeDimToBatchAndZeroPad
 from ..connectors.common.batch_individual_items import BatchIndividualItems
 from ..connectors.common.numpy_to_tensor import NumpyToTensor
-from ..connectors.learner.add_columns import AddColumnsFromEpisodesToTrainBatch
-from ..connectors.learner.add_next_observations import AddNextObservationsFromEpisodesToTrainBatch
+from ..connectors.learner.add_columns import (
+    AddColumnsFromEpisodesToTrainBatch,
+    AddNextObservationsFromEpisodesToTrainBatch,
+)
 from ..connectors.learner.add_one_ts import AddOneTsToEpisodesAndTruncate
 from ..connectors.learner.general_advantage_estimation import GeneralAdvantageEstimation
 from ..episodes.single_agent import SingleAgentEpisode

@@ -20,14 +20,13 @@ from ..config.algorithm_config import AlgorithmConfig
 from ..config.search_space import Domain, is_open
 from ..distributed.running_ray import running_ray
 from ..distributed.trainables import algorithm_trainable, ray_trainable, real_tune
-from .callback import Callback
 from .reporting import TuneContext, running
-from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
+from .run_config import Callback, CheckpointConfig, FailureConfig, RunConfig, TuneConfig
 from .saved_space import check_same, space_from_data, space_to_data
 from .saved_trials import GoingOn, SavedTrials
 from .schedulers import ASHAScheduler, FIFOScheduler
 from .stopping import Stopper, stopper_of
-from .trainables import can_save, default_config, is_class_trainable, trainable_of
+from .trainable import can_save, default_config, is_class_trainable, trainable_of
 from .trial import Checkpoints, Trial
 from .variants import BasicVariantGenerator
 

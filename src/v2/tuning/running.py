@@ -37,7 +37,7 @@ from .saved_trials import (
 )
 from .schedulers import ASHAScheduler
 from .stopping import RESULT_KEYS, CombinedStopper, Stopper, metric_of, seconds_of, stopper_of
-from .trainables import default_config, is_class_trainable, trainable_of
+from .trainable import default_config, is_class_trainable, trainable_of
 from .trial import Checkpoints, Trial, TuneError
 from .trial_run import TrialRun
 from .variants import BasicVariantGenerator, Variant

@@ -14,8 +14,7 @@ from ..logging.loggers import NoLogger, UnifiedLogger
 from .reporting import TuneContext, running
 from .saved_trials import forget_end, write_end, write_error
 from .stopping import Stopper
-from .trainable import Trainable
-from .trainables import can_save, is_class_trainable
+from .trainable import Trainable, can_save, is_class_trainable
 from .trial import Trial
 
 

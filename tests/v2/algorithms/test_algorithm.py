@@ -204,7 +204,7 @@ def test_algorithm_takes_a_dict_and_an_env():
 
 def test_without_ray_sampling_happens_here(monkeypatch):
     """RLlib's PPO has two remote runners unless told otherwise; without Ray that is a warning."""
-    monkeypatch.setattr("rlconnect.v2.algorithms.local_sampling._has_ray", lambda: False)
+    monkeypatch.setattr("rlconnect.v2.algorithms.env_runner_group._has_ray", lambda: False)
     config = PPOConfig().environment(Countdown).training(train_batch_size=128)
     with pytest.warns(UserWarning, match="sampling happens in this process"):
         algo = config.build_algo()

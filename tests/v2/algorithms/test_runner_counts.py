@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from rlconnect.v2.algorithms.runner_counts import RunnerCounts
+from rlconnect.v2.algorithms.env_runner_group import RunnerCounts
 
 
 def test_a_group_counts_its_runners_under_all_names() -> None:

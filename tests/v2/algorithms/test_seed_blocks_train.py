@@ -34,7 +34,7 @@ class OneHot(ObservationPreprocessor):
 
 
 def _trained_once(config, monkeypatch):
-    monkeypatch.setattr("rlconnect.v2.algorithms.local_sampling._has_ray", lambda: False)
+    monkeypatch.setattr("rlconnect.v2.algorithms.env_runner_group._has_ray", lambda: False)
     config.training(train_batch_size=64, minibatch_size=32, num_epochs=1)
     with (
         pytest.warns(DeprecationWarning, match="build_algo"),

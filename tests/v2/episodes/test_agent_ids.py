@@ -3,7 +3,7 @@
 import copy
 import pickle
 
-from rlconnect.v2.episodes.agent_ids import AgentIds
+from rlconnect.v2.episodes.agent_columns import AgentIds
 
 
 def test_they_are_sets_in_order():

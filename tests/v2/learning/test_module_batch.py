@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 from rlconnect.core import nest
-from rlconnect.v2.learning.minibatches import Epochs, minibatches
-from rlconnect.v2.learning.module_batch import ModuleBatch
+from rlconnect.v2.learning.minibatches import Epochs, ModuleBatch, minibatches
 
 
 @pytest.mark.parametrize("size", [None, 4])

@@ -12,9 +12,8 @@ from rlconnect.core.data.json_data import as_json
 from rlconnect.core.errors import CorruptCheckpointError, UnsafeCheckpointError
 from rlconnect.core.text.visible import visible
 from rlconnect.v2 import CSVLogger, JsonLogger, PPOConfig, ProgressLine, TBXLogger, UnifiedLogger
-from rlconnect.v2.logging.event_file import EventFile
+from rlconnect.v2.logging.event_file import EventFile, crc32c, masked_crc32c
 from rlconnect.v2.logging.flat_result import at, flat, scalars
-from rlconnect.v2.logging.masked_crc import crc32c, masked_crc32c
 from rlconnect.v2.logging.progress_line import progress_text
 
 RESULT = {

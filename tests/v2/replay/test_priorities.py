@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rlconnect.core.errors import ConfigError, EpisodeError
 from rlconnect.v2 import PrioritizedEpisodeReplayBuffer
-from rlconnect.v2.replay.priorities import Priorities
+from rlconnect.v2.replay.prioritized_episode_buffer import Priorities
 
 from tests.v2.replay.replay_cases import check_steps, episode, filled
 

@@ -15,12 +15,11 @@ from ...episodes.gather import last_rows, last_rows_by_module
 from ...episodes.multi_agent import MultiAgentEpisode
 from ...episodes.single_agent import SingleAgentEpisode
 from ..batch_items import add_batch_item, add_n_batch_items, single_agent_episode_iterator
-from ..columnar import Work
+from ..columnar import FromEpisodes, Work
 from ..item_rows import by_module, joined
 from ..piece_plan import Call
 from ..table import NotColumnar, Rows, Table
 from .batch_individual_items import BatchIndividualItems
-from .from_episodes import FromEpisodes
 
 _NO_ROWS: Final = "episodes are of several kinds, there twice, or arrays already"
 

@@ -18,11 +18,11 @@ from ...episodes.gather import outputs_in_journal, stepped_singles
 from ...episodes.multi_agent import MultiAgentEpisode
 from ...episodes.single_agent import SingleAgentEpisode
 from ..batch_items import add_batch_item, add_n_batch_items, single_agent_episode_iterator
+from ..columnar import FromEpisodes
 from ..item_rows import joined
 from ..piece_plan import Call
 from ..stateful_modules import max_seq_len, stateful_module
 from ..table import NotColumnar, Table
-from .from_episodes import FromEpisodes
 from .tensor_to_numpy import narrowed
 
 _NO_ROWS: Final = "the rows are not those of all agents that stepped"

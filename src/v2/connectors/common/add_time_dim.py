@@ -18,11 +18,11 @@ from ..batch_items import (
     foreach_batch_item_change_in_place,
     single_agent_episode_iterator,
 )
+from ..columnar import FromEpisodes
 from ..item_rows import with_time
 from ..piece_plan import Call
 from ..stateful_modules import max_seq_len, stateful_module
 from ..table import NotColumnar, Table
-from .from_episodes import FromEpisodes
 
 
 class AddTimeDimToBatchAndZeroPad(FromEpisodes):

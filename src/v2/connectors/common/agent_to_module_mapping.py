@@ -11,7 +11,7 @@ from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ....core.columns import Columns
-from ....core.errors import PieceError, SpaceError
+from ....core.errors import PieceError, SpaceError, UnknownNameError
 from ....core.spaces.walk import same_space
 from ....core.trust import Names, find
 from ....core.trust.arguments import live_arguments
@@ -23,7 +23,36 @@ from ..columnar import ColumnarPiece
 from ..piece_plan import Call
 from ..table import NotColumnar, Table
 from .batch_individual_items import check_same_owners
-from .lost_mapping import LostMapping
+
+
+class LostMapping:
+    """A mapping function that was never loaded: it says so when somebody asks it.
+
+    Args:
+        name: What the file calls it.
+
+    Example:
+        >>> LostMapping("__main__.<lambda>")("walker")
+        Traceback (most recent call last):
+            ...
+        rlconnect.core.errors.UnknownNameError: which module plays agent 'walker'? ...
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, agent_id: Any, episode: Any = None, **kwargs: Any) -> Any:
+        """Say that nobody knows.
+
+        Raises:
+            UnknownNameError: Always.
+        """
+        raise UnknownNameError(
+            f"which module plays agent {agent_id!r}? {self.name!r} knew, and code is not loaded",
+            expected="a function from agents to modules, or a dict",
+            hint="load with policy_mapping_fn=, in a terminal --map AGENT=MODULE for each agent.",
+        )
+
 
 _NO_ROWS: Final = "a module is not there, or a column has the name of one"
 

@@ -9,7 +9,7 @@ from typing_extensions import override
 from ....core.columns import ALL_MODULES
 from ..piece_plan import Room
 from ..pipeline import ConnectorPipelineV2
-from .row_ids import RowIds
+from .train_columns import RowIds
 from .train_run import TRAINING
 
 

@@ -11,16 +11,18 @@ from ..common.add_states import AddStatesFromEpisodesToBatch
 from ..common.add_time_dim import AddTimeDimToBatchAndZeroPad
 from ..common.agent_to_module_mapping import AgentToModuleMapping
 from ..common.batch_individual_items import BatchIndividualItems
+from ..common.frame_stacking import FrameStackingLearner
 from ..common.numpy_to_tensor import NumpyToTensor
 from ..piece_plan import Call, Room, Run
 from ..stateful_modules import is_multi, is_stateful
 from ..table import NotColumnar
-from .add_columns import AddColumnsFromEpisodesToTrainBatch
-from .add_infos import AddInfosFromEpisodesToTrainBatch
-from .add_next_observations import AddNextObservationsFromEpisodesToTrainBatch
+from .add_columns import (
+    AddColumnsFromEpisodesToTrainBatch,
+    AddInfosFromEpisodesToTrainBatch,
+    AddNextObservationsFromEpisodesToTrainBatch,
+    ComputeReturnsToGo,
+)
 from .add_one_ts import AddOneTsToEpisodesAndTruncate, add_flags, prolong
-from .compute_returns_to_go import ComputeReturnsToGo
-from .frame_stacking import FrameStackingLearner
 from .general_advantage_estimation import GeneralAdvantageEstimation
 from .train_columns import TrainColumns
 

@@ -9,7 +9,7 @@ from rlconnect.v2 import (
     LearnerConnectorPipeline,
     SingleAgentEpisode,
 )
-from rlconnect.v2.connectors.learner.row_ids import RowIds
+from rlconnect.v2.connectors.learner.train_columns import RowIds
 
 
 def test_row_ids_are_read_like_a_list():
