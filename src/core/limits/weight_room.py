@@ -50,6 +50,11 @@ class WeightRoom(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch h
         self.tensors_left = TIMES_THE_WEIGHTS * count + TENSORS_BESIDE_WEIGHTS
         self._depth = 0
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Torch's question whether to keep its compiler off; yes would import it, for seconds."""
+        return False
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:

@@ -70,3 +70,8 @@ def test_a_load_has_one_room(tmp_path):
         with as_the_caller_says():
             make(20 * 2**20)
     make(20 * 2**20)
+
+
+def test_torchs_compiler_stays_out():
+    """What torch would wrap to keep its compiler off imports that compiler at the first tensor."""
+    assert not hasattr(WeightRoom.__torch_dispatch__, "__wrapped__")
