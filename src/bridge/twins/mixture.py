@@ -69,13 +69,14 @@ def mixed_pipelines(
     env_space = observation_space or seen_space(policy)
     by_place = {(step.side, step.place): step for step in steps}
     ctx = ConnectorContext.from_policy(policy)
+    copied: dict[int, Any] = {}  # what connectors share is copied once
     agent: list[ConnectorV2] = []
     for place, old in enumerate(_pieces(policy.agent_connectors)):
         step = by_place["agent", place]
         agent += (
             step.twin.make()
             if step.is_applied and step.is_native
-            else [LegacyAgentConnectorV2(connector=copy.deepcopy(old), context=ctx)]
+            else [LegacyAgentConnectorV2(connector=copy.deepcopy(old, copied), context=ctx)]
         )
     if is_native:
         cast = cast_for_network(policy)
@@ -85,13 +86,17 @@ def mixed_pipelines(
         ModuleToEnvPipeline(
             env_space,
             policy.action_space,
-            connectors=_action_side(policy, by_place, ctx, is_native),
+            connectors=_action_side(policy, by_place, ctx, copied, is_native),
         ),
     )
 
 
 def _action_side(
-    policy: Policy, by_place: Mapping[Any, MigrationStep], ctx: ConnectorContext, is_native: bool
+    policy: Policy,
+    by_place: Mapping[Any, MigrationStep],
+    ctx: ConnectorContext,
+    copied: dict[int, Any],
+    is_native: bool,
 ) -> list[ConnectorV2]:
     pieces: list[ConnectorV2] = [
         cls() for cls in BEFORE if cls.__name__ != "ModuleToAgentUnmapping"
@@ -106,7 +111,8 @@ def _action_side(
             has_bounds |= any(isinstance(twin, NormalizeAndClipActions) for twin in twins)
             pieces += twins
         else:
-            pieces.append(LegacyActionConnectorV2(connector=copy.deepcopy(old), context=ctx))
+            twin = copy.deepcopy(old, copied)
+            pieces.append(LegacyActionConnectorV2(connector=twin, context=ctx))
     if not has_bounds:  # RLlib's pipelines always have one
         pieces.append(NormalizeAndClipActions(normalize_actions=False, clip_actions=False))
     return [*pieces, ListifyDataForVectorEnv()]
