@@ -12,6 +12,8 @@ from rlconnect.legacy import Policy, create_connectors_for_policy
 from rlconnect.offline import evaluate, open_dataset
 
 SEEN = Box(-2, 2, (3,), np.float32)
+ROUGH = {"n_iters": 20, "solves": True}
+"""A model of values that has not settled, where its worth is not the question."""
 
 
 def policy_of(seed, space=SEEN):
@@ -84,7 +86,7 @@ def test_two_policies_on_the_same_episodes_are_told_apart(data):
     likes.set_weights({**weights, name: weights[name] + np.array([0, 0.05], np.float32)})
     dislikes.set_weights({**weights, name: weights[name] - np.array([0, 0.05], np.float32)})
 
-    found = appraise(likes, data, against=dislikes)
+    found = appraise(likes, data, against=dislikes, q_model=ROUGH)
 
     assert found.against is not None
     for method, (more, interval) in found.differences.items():
@@ -126,7 +128,7 @@ def test_probabilities_come_from_the_policy_that_recorded(tmp_path, rng):
 
     told = evaluate(target, folder, "is", 0.9)
     asked = evaluate(target, bare, "is", 0.9, behavior=policy_of(1))
-    alone = appraise(target, bare)
+    alone = appraise(target, bare, q_model=ROUGH)
 
     assert asked.v_target == pytest.approx(told.v_target, rel=1e-3)
     assert set(alone.estimates) == {"dm"}
@@ -178,7 +180,7 @@ def test_actions_of_another_environment_are_refused(tmp_path, method):
 
 def test_a_report_tells_all_of_it(tmp_path, data):
     """The page, and the same as data; names from outside are text there."""
-    found = appraise(policy_of(1), data, against=policy_of(2), name="<b>mine</b>")
+    found = appraise(policy_of(1), data, against=policy_of(2), name="<b>mine</b>", q_model=ROUGH)
 
     found.save_report(tmp_path / "page.html")
 
