@@ -9,11 +9,9 @@ from torch import Tensor
 from typing_extensions import override
 
 from ...core.columns import Columns
-from ...core.rllib_utils.container_values import LambdaDefaultDict
 from ..metrics import names
 from ..modules.apis import QNetAPI, TargetNetworkAPI, ValueFunctionAPI
 from ..modules.iql import QF_TARGET_PREDS, VF_PREDS_NEXT
-from ..modules.multi_spec import MultiRLModuleSpec
 from .dqn import DQNLearner
 from .loss_per_network import LossPerNetworkLearner
 from .q_losses import expected_loss, worth_of_the_next
@@ -39,24 +37,19 @@ class IQLLearner(DQNLearner):
     @override
     def build(self) -> None:
         super().build()
-        self.expectile = LambdaDefaultDict(
-            lambda module_id: self._get_tensor_variable([self._config_of(module_id).expectile])
+        self.expectile = self.keep_by_module(
+            "expectile",
+            lambda module_id: self._get_tensor_variable([self._config_of(module_id).expectile]),
         )
-        self.temperature = LambdaDefaultDict(
-            lambda module_id: self._get_tensor_variable([self._config_of(module_id).beta])
+        self.temperature = self.keep_by_module(
+            "temperature",
+            lambda module_id: self._get_tensor_variable([self._config_of(module_id).beta]),
         )
 
     @classmethod
     def rl_module_required_apis(cls) -> list[type]:
         """What a module has to promise."""
         return [QNetAPI, TargetNetworkAPI, ValueFunctionAPI]
-
-    @override
-    def remove_module(self, module_id: str, **kwargs: Any) -> MultiRLModuleSpec:
-        spec = super().remove_module(module_id, **kwargs)
-        self.expectile.pop(module_id, None)
-        self.temperature.pop(module_id, None)
-        return spec
 
 
 class IQLTorchLearner(LossPerNetworkLearner, IQLLearner):

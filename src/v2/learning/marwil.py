@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -11,12 +10,9 @@ from typing_extensions import override
 
 from ...core.columns import Columns
 from ...core.data.checked import amount
-from ...core.data.damage import at
-from ...core.rllib_utils.container_values import LambdaDefaultDict
 from ..distributions.torch_continuous import TorchDiagGaussian
 from ..metrics import names
 from ..modules.apis import ValueFunctionAPI
-from ..modules.multi_spec import MultiRLModuleSpec
 from .bootstrapping import add_value_targets
 from .learner import Learner
 from .losses import cloning_loss, marwil_terms, value_explained
@@ -39,10 +35,13 @@ class MARWILLearner(Learner):
     @override
     def build(self) -> None:
         super().build()
-        self.moving_avg_sqd_adv_norms_per_module = LambdaDefaultDict(
+        self.moving_avg_sqd_adv_norms_per_module = self.keep_by_module(
+            "moving_avg_sqd_adv_norms",
             lambda module_id: self._get_tensor_variable(
                 self._config_of(module_id).moving_average_sqd_adv_norm_start
-            )
+            ),
+            float,
+            lambda _, saved: self._get_tensor_variable(amount(saved)),
         )
         if self._needs_value_targets() and self.config.add_default_connectors_to_learner_pipeline:
             add_value_targets(
@@ -51,27 +50,6 @@ class MARWILLearner(Learner):
 
     def _needs_value_targets(self) -> bool:
         return any(isinstance(module, ValueFunctionAPI) for module in self.module.values())
-
-    @override
-    def remove_module(self, module_id: str, **kwargs: Any) -> MultiRLModuleSpec:
-        spec = super().remove_module(module_id, **kwargs)
-        self.moving_avg_sqd_adv_norms_per_module.pop(module_id, None)
-        return spec
-
-    @override
-    def get_state(self, components: Any = None, **kwargs: Any) -> dict[str, Any]:
-        state = super().get_state(components, **kwargs)
-        norms = self.moving_avg_sqd_adv_norms_per_module
-        state["moving_avg_sqd_adv_norms"] = {key: float(norm) for key, norm in norms.items()}
-        return state
-
-    @override
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        super().set_state(state)
-        norms = self.moving_avg_sqd_adv_norms_per_module
-        with at("moving_avg_sqd_adv_norms"):
-            for module_id, norm in state.get("moving_avg_sqd_adv_norms", {}).items():
-                norms[module_id] = self._get_tensor_variable(amount(norm))
 
 
 class MARWILTorchLearner(MARWILLearner, TorchLearner):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from typing_extensions import override
 from ...core.data.checked import count
 from ...core.data.damage import at
 from ...core.errors import ConfigError
+from ...core.rllib_utils.container_values import LambdaDefaultDict
 from ..metrics import names
 from ..metrics.metrics_logger import MetricsLogger
 from ..modules.multi_rl_module import MultiRLModule, UnknownModuleError
@@ -28,6 +29,15 @@ Selection = Sequence[str] | Callable[..., bool] | None
 
 class NotBuiltError(ConfigError):
     """A learner was used before `build()`."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What is kept beside each module; `read` and `take` are None where it is not saved."""
+
+    values: dict[str, Any]
+    read: Callable[[Any], Any] | None
+    take: Callable[[Any, Any], Any] | None
 
 
 class ModuleHolder(Checkpointable):
@@ -60,6 +70,7 @@ class ModuleHolder(Checkpointable):
         self._peers: Any = None
         self._steps_trained: dict[str, list[tuple[int, int]]] = {}
         self._env_steps_trained = 0
+        self._kept: dict[str, _Kept] = {}
 
     # What it is made of
 
@@ -146,6 +157,27 @@ class ModuleHolder(Checkpointable):
             self._module_configs[module_id] = self.config.get_config_for_module(module_id)
         return self._module_configs[module_id]
 
+    def keep_by_module(
+        self,
+        name: str,
+        make: Callable[[str], Any],
+        read: Callable[[Any], Any] | None = None,
+        take: Callable[[Any, Any], Any] | None = None,
+    ) -> dict[str, Any]:
+        """Keep something beside each module: made when it is asked for, gone with the module.
+
+        Args:
+            name: What the state calls it.
+            make: Makes it for a module id.
+            read: Gives it as plain data; None where it is not saved.
+            take: Gives what is to be kept, of what there is and what `read` gave.
+
+        Returns:
+            Module id to what is kept.
+        """
+        self._kept[name] = _Kept(LambdaDefaultDict(make), read, take)
+        return self._kept[name].values
+
     # Modules that come and go
 
     def add_module(
@@ -202,6 +234,8 @@ class ModuleHolder(Checkpointable):
         if module_id not in self.module:
             raise UnknownModuleError.of(module_id, self.module.keys())
         self.module.remove_module(module_id)
+        for kept in self._kept.values():
+            kept.values.pop(module_id, None)
         self._set_trained(new_should_module_be_updated)
         return MultiRLModuleSpec.from_module(self.module)
 
@@ -240,6 +274,9 @@ class ModuleHolder(Checkpointable):
             state["optimizer"] = self._get_optimizer_state()
         if self._check_component("metrics_logger", components, not_components):
             state["metrics_logger"] = self.metrics.get_state()
+        for name, kept in self._kept.items():
+            if kept.read is not None:
+                state[name] = {key: kept.read(value) for key, value in kept.values.items()}
         return state
 
     @override
@@ -259,6 +296,11 @@ class ModuleHolder(Checkpointable):
             self._weights_seq_no = count(state.get(names.WEIGHTS_SEQ_NO, self._weights_seq_no))
         if "should_module_be_updated" in state:
             self._set_trained_from(state["should_module_be_updated"])
+        for name, kept in self._kept.items():
+            if kept.take is not None:
+                with at(name):
+                    for key, saved in state.get(name, {}).items():
+                        kept.values[key] = kept.take(kept.values[key], saved)
 
     @at("should_module_be_updated")
     def _set_trained_from(self, names: Any) -> None:

@@ -11,12 +11,9 @@ from typing_extensions import override
 
 from ...core.columns import Columns
 from ...core.data.checked import amount
-from ...core.data.damage import at
 from ...core.data.teachers import TEACHER_INPUTS
-from ...core.rllib_utils.container_values import LambdaDefaultDict
 from ..metrics import names
 from ..modules.apis import ValueFunctionAPI
-from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.schedules import Scheduler
 from .bootstrapping import add_value_targets
 from .dense_learner import DenseLearner
@@ -59,11 +56,17 @@ class PPOLearner(Learner):
     @override
     def build(self) -> None:
         super().build()
-        self.entropy_coeff_schedulers_per_module = LambdaDefaultDict(
-            lambda module_id: Scheduler(self._config_of(module_id).entropy_coeff)
+        self.curr_kl_coeffs_per_module = self.keep_by_module(
+            "curr_kl_coeffs",
+            lambda module_id: self._get_tensor_variable(self._config_of(module_id).kl_coeff),
+            float,
+            lambda _, saved: self._get_tensor_variable(amount(saved)),
         )
-        self.curr_kl_coeffs_per_module = LambdaDefaultDict(
-            lambda module_id: self._get_tensor_variable(self._config_of(module_id).kl_coeff)
+        self.entropy_coeff_schedulers_per_module = self.keep_by_module(
+            "curr_entropy_coeffs",
+            lambda module_id: Scheduler(self._config_of(module_id).entropy_coeff),
+            Scheduler.get_current_value,
+            _set_back,
         )
         if self.config.add_default_connectors_to_learner_pipeline:
             add_value_targets(
@@ -105,35 +108,10 @@ class PPOLearner(Learner):
             (module_id, names.LEARNER_RESULTS_CURR_KL_COEFF_KEY), coeff.item(), window=1
         )
 
-    @override
-    def remove_module(self, module_id: str, **kwargs: Any) -> MultiRLModuleSpec:
-        spec = super().remove_module(module_id, **kwargs)
-        self.entropy_coeff_schedulers_per_module.pop(module_id, None)
-        self.curr_kl_coeffs_per_module.pop(module_id, None)
-        return spec
 
-    @override
-    def get_state(self, components: Any = None, **kwargs: Any) -> dict[str, Any]:
-        state = super().get_state(components, **kwargs)
-        state["curr_kl_coeffs"] = {
-            module_id: float(coeff) for module_id, coeff in self.curr_kl_coeffs_per_module.items()
-        }
-        state["curr_entropy_coeffs"] = {
-            module_id: scheduler.get_current_value()
-            for module_id, scheduler in self.entropy_coeff_schedulers_per_module.items()
-        }
-        return state
-
-    @override
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        super().set_state(state)
-        with at("curr_kl_coeffs"):
-            for module_id, coeff in state.get("curr_kl_coeffs", {}).items():
-                self.curr_kl_coeffs_per_module[module_id] = self._get_tensor_variable(amount(coeff))
-        with at("curr_entropy_coeffs"):
-            for module_id, coeff in state.get("curr_entropy_coeffs", {}).items():
-                schedule = self.entropy_coeff_schedulers_per_module[module_id]
-                schedule.set_current_value(amount(coeff))
+def _set_back(schedule: Scheduler, saved: Any) -> Scheduler:
+    schedule.set_current_value(amount(saved))
+    return schedule
 
 
 class PPOTorchLearner(PPOLearner, DenseLearner):

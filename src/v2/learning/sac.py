@@ -14,11 +14,8 @@ from typing_extensions import override
 
 from ...core.columns import Columns
 from ...core.data.checked import number
-from ...core.data.damage import at
-from ...core.rllib_utils.container_values import LambdaDefaultDict
 from ..metrics import names
 from ..modules import sac as outputs
-from ..modules.multi_spec import MultiRLModuleSpec
 from .dqn import (
     QF_LOSS_KEY,
     QF_MAX_KEY,
@@ -59,13 +56,17 @@ class SACLearner(DQNLearner):
 
     @override
     def build(self) -> None:
-        self.curr_log_alpha = LambdaDefaultDict(  # Optimisers are made of it while it builds.
+        self.curr_log_alpha = self.keep_by_module(  # Optimisers are made of it while it builds.
+            "curr_log_alpha",
             lambda module_id: self._get_tensor_variable(
                 [math.log(self._config_of(module_id).initial_alpha)], trainable=True
-            )
+            ),
+            Tensor.item,
+            _refilled,
         )
-        self.target_entropy = LambdaDefaultDict(
-            lambda module_id: self._get_tensor_variable(self._get_target_entropy(module_id))
+        self.target_entropy = self.keep_by_module(
+            "target_entropy",
+            lambda module_id: self._get_tensor_variable(self._get_target_entropy(module_id)),
         )
         super().build()
 
@@ -76,25 +77,10 @@ class SACLearner(DQNLearner):
             entropy = -np.prod(self.module[module_id].action_space.shape)
         return float(entropy)
 
-    @override
-    def remove_module(self, module_id: str, **kwargs: Any) -> MultiRLModuleSpec:
-        spec = super().remove_module(module_id, **kwargs)
-        self.curr_log_alpha.pop(module_id, None)
-        self.target_entropy.pop(module_id, None)
-        return spec
 
-    @override
-    def get_state(self, components: Any = None, **kwargs: Any) -> dict[str, Any]:
-        state = super().get_state(components, **kwargs)
-        state["curr_log_alpha"] = {key: each.item() for key, each in self.curr_log_alpha.items()}
-        return state
-
-    @override
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        super().set_state(state)
-        with at("curr_log_alpha"), torch.no_grad():
-            for module_id, log_alpha in state.get("curr_log_alpha", {}).items():
-                self.curr_log_alpha[module_id].fill_(number(log_alpha))
+@torch.no_grad()
+def _refilled(variable: Tensor, saved: Any) -> Tensor:
+    return variable.fill_(number(saved))
 
 
 class SACTorchLearner(LossPerNetworkLearner, SACLearner):

@@ -8,7 +8,6 @@ from typing import Any
 from typing_extensions import override
 
 from ...core.data.checked import count
-from ...core.data.damage import at
 from ..metrics import names
 from ..modules.apis import TargetNetworkAPI
 from ..modules.multi_spec import MultiRLModuleSpec
@@ -29,7 +28,9 @@ class TargetNetworkLearner(Learner):
     def build(self) -> None:
         super().build()
         self._copies: dict[str, TargetCopies] = {}
-        self.last_update_ts_by_mid = {}
+        self.last_update_ts_by_mid = self.keep_by_module(
+            "last_target_update_ts", lambda module_id: 0, int, lambda _, saved: count(saved)
+        )
         for module in self.module.values():
             _make_copies(module)
 
@@ -37,12 +38,6 @@ class TargetNetworkLearner(Learner):
     def add_module(self, *, module_id: str, **kwargs: Any) -> MultiRLModuleSpec:
         spec = super().add_module(module_id=module_id, **kwargs)
         _make_copies(self.module[module_id])
-        return spec
-
-    @override
-    def remove_module(self, module_id: str, **kwargs: Any) -> MultiRLModuleSpec:
-        spec = super().remove_module(module_id, **kwargs)
-        self.last_update_ts_by_mid.pop(module_id, None)
         return spec
 
     @override
@@ -68,19 +63,6 @@ class TargetNetworkLearner(Learner):
             log = self.metrics.log_value
             log((module_id, names.NUM_TARGET_UPDATES), int(self.is_first), reduce="lifetime_sum")
             log((module_id, names.LAST_TARGET_UPDATE_TS), step, reduce="max")
-
-    @override
-    def get_state(self, components: Any = None, **kwargs: Any) -> dict[str, Any]:
-        state = super().get_state(components, **kwargs)
-        state["last_target_update_ts"] = dict(self.last_update_ts_by_mid)
-        return state
-
-    @override
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        super().set_state(state)
-        with at("last_target_update_ts"):
-            for module_id, step in state.get("last_target_update_ts", {}).items():
-                self.last_update_ts_by_mid[module_id] = count(step)
 
 
 def _make_copies(module: Any) -> None:
