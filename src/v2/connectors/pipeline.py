@@ -68,27 +68,23 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
         self,
         *,
         rl_module: Any,
-        batch: dict[str, Any],
+        batch: dict[str, Any] | None = None,
         episodes: list[Any],
         explore: bool | None = None,
         shared_data: dict[str, Any] | None = None,
         metrics: Any = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Run all pieces; each gets what the one before returned, as `batch` and as `data`.
+        """Run all pieces, from an empty batch if none is given.
+
+        Each gets what the one before returned, as `batch` and as `data`.
 
         Raises:
             PieceError: A piece returned no dict.
         """
-        if shared_data is None:
-            shared_data = {}
-        call = Call(rl_module, episodes, explore, shared_data)
-        return self._run_steps(batch, call, metrics, kwargs)
-
-    def _run_steps(
-        self, batch: dict[str, Any], call: Call, metrics: Any, kwargs: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Run all pieces; what kinds of pipelines do in their own `__call__`."""
+        if batch is None:
+            batch = {}
+        call = Call(rl_module, episodes, explore, {} if shared_data is None else shared_data)
         with self._turn:
             if kwargs:
                 kwargs.pop("data", None)  # An outer pipeline's alias of `batch`.
@@ -101,7 +97,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
                         transformed = self._one_by_one(step, batch, call, None, kwargs)
                     batch = transformed
                 return batch
-            self._log_lengths(metrics, call.episodes, "in")
+            self._log_lengths(metrics, episodes, "in")
             with self._timed(metrics, kwargs, "connector_pipeline_timer"):
                 for step in plan.steps:
                     transformed = None
@@ -111,7 +107,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
                     if transformed is None:
                         transformed = self._one_by_one(step, batch, call, metrics, kwargs)
                     batch = transformed
-            self._log_lengths(metrics, call.episodes, "out")
+            self._log_lengths(metrics, episodes, "out")
             return batch
 
     def _log_lengths(self, metrics: Any, episodes: Sequence[Any], end: str) -> None:
@@ -355,30 +351,6 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
             if states_of_piece:
                 merged[name] = piece.merge_states(states_of_piece)
         return merged
-
-
-class RunnerPipeline(ConnectorPipelineV2):
-    """A pipeline between the running episodes of an environment and a module."""
-
-    @override
-    def __call__(
-        self,
-        *,
-        rl_module: Any,
-        batch: dict[str, Any] | None = None,
-        episodes: list[Any],
-        explore: bool | None = None,
-        shared_data: dict[str, Any] | None = None,
-        metrics: Any = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        """Run all pieces, from an empty batch if none is given."""
-        if batch is None:
-            batch = {}
-        if shared_data is None:
-            shared_data = {}
-        call = Call(rl_module, episodes, explore, shared_data)
-        return self._run_steps(batch, call, metrics, kwargs)
 
 
 def live_piece(

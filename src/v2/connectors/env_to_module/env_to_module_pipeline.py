@@ -10,11 +10,11 @@ from typing_extensions import override
 from ....core.spaces.text import short_space
 from ..columnar import is_columnar
 from ..piece_plan import Room
-from ..pipeline import RunnerPipeline
+from ..pipeline import ConnectorPipelineV2
 from .acting_run import acting_run
 
 
-class EnvToModulePipeline(RunnerPipeline):
+class EnvToModulePipeline(ConnectorPipelineV2):
     """Leads from the running episodes of an environment to a module's forward batch.
 
     Example:

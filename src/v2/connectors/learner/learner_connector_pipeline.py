@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from typing_extensions import override
@@ -25,36 +26,20 @@ class LearnerConnectorPipeline(ConnectorPipelineV2):
     def __call__(
         self,
         *,
-        rl_module: Any,
-        batch: dict[str, Any] | None = None,
-        episodes: list[Any],
         explore: bool | None = False,
         shared_data: dict[str, Any] | None = None,
-        metrics: Any = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Run all pieces, from an empty batch if none is given."""
-        if metrics is not None:
-            metrics.log_value(
-                (ALL_MODULES, "learner_connector_sum_episodes_length_in"), sum(map(len, episodes))
-            )
-        batch = super().__call__(
-            rl_module=rl_module,
-            batch={} if batch is None else batch,
-            episodes=episodes,
-            explore=explore,
-            shared_data=shared_data,
-            metrics=metrics,
-            **kwargs,
-        )
+        batch = super().__call__(explore=explore, shared_data=shared_data, **kwargs)
         owners = (shared_data or {}).get("memorized_map_structure")
         if shared_data and isinstance(owners, RowIds):
             shared_data["memorized_map_structure"] = owners.listed()
-        if metrics is not None:
-            metrics.log_value(
-                (ALL_MODULES, "learner_connector_sum_episodes_length_out"), sum(map(len, episodes))
-            )
         return batch
+
+    @override
+    def _log_lengths(self, metrics: Any, episodes: Sequence[Any], end: str) -> None:
+        key = (ALL_MODULES, f"learner_connector_sum_episodes_length_{end}")
+        metrics.log_value(key, sum(map(len, episodes)))
 
     @override
     def _metrics_prefix(self) -> tuple[str, ...]:

@@ -9,11 +9,11 @@ from typing_extensions import override
 from ....core.spaces.text import short_space
 from ..columnar import is_columnar
 from ..piece_plan import Room
-from ..pipeline import RunnerPipeline
+from ..pipeline import ConnectorPipelineV2
 from .answering_run import answering_run
 
 
-class ModuleToEnvPipeline(RunnerPipeline):
+class ModuleToEnvPipeline(ConnectorPipelineV2):
     """Leads from the outputs of a module to the actions of an environment's next step.
 
     Example:
