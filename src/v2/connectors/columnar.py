@@ -171,8 +171,6 @@ class FromEpisodes(ColumnarPiece):
     """A piece that reads what is to be acted on from running episodes, or all steps for learners.
 
     Args:
-        input_observation_space: Of what comes in.
-        input_action_space: Of what comes in.
         as_learner_connector: Whether the batch is a train batch.
     """
 

@@ -30,8 +30,6 @@ class AddObservationsFromEpisodesToBatch(FromEpisodes):
     A column of observations that is there already is left alone.
 
     Args:
-        input_observation_space: Of what comes in.
-        input_action_space: Of what comes in.
         as_learner_connector: Whether the batch is a train batch. Episodes then get ids of their
             own: a running number is appended to those without an underscore.
 

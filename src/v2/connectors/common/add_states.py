@@ -36,8 +36,6 @@ class AddStatesFromEpisodesToBatch(FromEpisodes):
     the batch, `next_state_in` is the state one step later.
 
     Args:
-        input_observation_space: Of what comes in.
-        input_action_space: Of what comes in.
         as_learner_connector: Whether the batch is a train batch.
     """
 

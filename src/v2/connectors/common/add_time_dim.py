@@ -33,8 +33,6 @@ class AddTimeDimToBatchAndZeroPad(FromEpisodes):
     `loss_mask` say how much of it is data.
 
     Args:
-        input_observation_space: Of what comes in.
-        input_action_space: Of what comes in.
         as_learner_connector: Whether the batch is a train batch.
     """
 

@@ -30,8 +30,6 @@ class BatchIndividualItems(ColumnarPiece):
     are kept in `shared_data["memorized_map_structure"]`.
 
     Args:
-        input_observation_space: Of what comes in.
-        input_action_space: Of what comes in.
         multi_agent: Whether the batch is ordered by module id.
 
     Example:

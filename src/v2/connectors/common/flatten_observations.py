@@ -22,7 +22,6 @@ class FlattenObservations(PlannedObservations):
 
     Args:
         input_observation_space: Of what comes in; by agent id for several agents.
-        input_action_space: Of what comes in.
         multi_agent: Whether spaces are by agent id.
         agent_ids: Only these agents; None for all.
         as_learner_connector: Whether to flatten all observations of each episode, not the last.

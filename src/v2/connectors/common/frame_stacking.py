@@ -37,7 +37,6 @@ class FrameStacking(ConnectorV2):
 
     Args:
         input_observation_space: Boxes whose last axis is 1; by agent id for several agents.
-        input_action_space: Of what comes in.
         num_frames: How many.
         multi_agent: Whether spaces are by agent id.
         as_learner_connector: Whether to stack at every step, look-back included, not the last.
@@ -173,7 +172,6 @@ class FrameStackingLearner(FrameStacking):
 
     Args:
         input_observation_space: Boxes whose last axis is 1; by agent id for several agents.
-        input_action_space: Of what comes in.
         num_frames: How many.
         multi_agent: Whether spaces are by agent id.
     """

@@ -35,8 +35,6 @@ class NumpyToTensor(ColumnarPiece):
     torch, nothing is turned.
 
     Args:
-        input_observation_space: Of what comes in.
-        input_action_space: Of what comes in.
         pin_memory: Whether to copy through pinned memory, without waiting; for CUDA devices.
         device: Where the tensors go.
         as_learner_connector: Whether the batch is a train batch; makes no difference.

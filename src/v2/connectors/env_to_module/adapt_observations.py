@@ -33,7 +33,6 @@ class AdaptObservations(ConnectorV2):
 
     Args:
         input_observation_space: What the environment gives.
-        input_action_space: Of what comes in.
         chain: The adapter, or its data. Only its steps on observations count here.
         multi_agent: Whether spaces are by agent id.
         agent_ids: Adapt these agents only; all if None.

@@ -28,7 +28,6 @@ class AddPreviousSteps(ConnectorV2):
     are, for modules that take them by themselves.
 
     Args:
-        input_observation_space: Of what comes in.
         input_action_space: Of actions; by agent id for several agents.
         actions: The column of actions; None leaves it out.
         rewards: The column of rewards; None leaves it out.

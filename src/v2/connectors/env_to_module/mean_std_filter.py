@@ -38,7 +38,6 @@ class MeanStdFilter(ConnectorV2):
 
     Args:
         input_observation_space: Of what comes in; by agent id for several agents.
-        input_action_space: Of what comes in.
         multi_agent: Whether spaces are by agent id.
         de_mean_to_zero: Whether to subtract the mean.
         de_std_to_one: Whether to divide by the deviation.

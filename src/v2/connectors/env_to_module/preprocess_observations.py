@@ -21,7 +21,6 @@ class PreprocessObservations(PlannedObservations):
 
     Args:
         input_observation_space: Of what comes in; by agent id for several agents.
-        input_action_space: Of what comes in.
         multi_agent: Whether spaces are by agent id.
         dim: Side of a picture that comes out.
         grayscale: Whether pictures lose their colours.

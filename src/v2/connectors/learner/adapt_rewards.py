@@ -23,8 +23,6 @@ class AdaptRewards(ConnectorV2):
     changes them. Episodes keep what the environment gave, and so do the metrics.
 
     Args:
-        input_observation_space: Of what comes in.
-        input_action_space: Of what comes in.
         chain: The adapter, or its data. Only its steps on rewards count here.
 
     Example:

@@ -89,8 +89,6 @@ class ComputeReturnsToGo(ConnectorV2):
     """Add `returns_to_go`: what is earned from each step to the end of its episode.
 
     Args:
-        input_observation_space: Of what comes in.
-        input_action_space: Of what comes in.
         gamma: Discount per step.
     """
 

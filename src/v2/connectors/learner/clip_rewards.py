@@ -22,8 +22,6 @@ class ClipRewards(ConnectorV2):
     that the environment gave.
 
     Args:
-        input_observation_space: Of what comes in.
-        input_action_space: Of what comes in.
         sign: Keep only -1, 0 or 1.
         limit: Clip to [-limit, limit]; excludes `sign`.
 

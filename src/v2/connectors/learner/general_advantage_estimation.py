@@ -29,8 +29,6 @@ class GeneralAdvantageEstimation(ConnectorV2):
     step is the one to bootstrap from. Advantages are normalised over all rows of a module.
 
     Args:
-        input_observation_space: Of what comes in.
-        input_action_space: Of what comes in.
         gamma: Discount per step.
         lambda_: How far advantages reach; 0 looks one step ahead, 1 to the end.
 

@@ -27,7 +27,6 @@ class AdaptActions(ConnectorV2):
     `module_to_env_connector_end`). What goes into episodes stays the module's own action.
 
     Args:
-        input_observation_space: Of what comes in.
         input_action_space: What the module gives, in its own environment's bounds.
         chain: The adapter, or its data. Only its steps on actions count here.
         policy_action_space: What the module gives, where a pipeline sets the input space to

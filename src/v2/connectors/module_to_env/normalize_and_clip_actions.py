@@ -28,7 +28,6 @@ class NormalizeAndClipActions(ColumnarPiece):
     The column of actions stays as it is. With neither setting nothing is added.
 
     Args:
-        input_observation_space: Of what comes in.
         input_action_space: The environment's; by agent id for several agents.
         normalize_actions: Whether to stretch; comes before clipping.
         clip_actions: Whether to clip.
