@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import repeat
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ...core.columns import Columns
 from ...core.errors import ConfigError
-from ...core.spaces.fit import explain_mismatch
-from ...core.text.visible import visible_lines
 from ...core.types import Nest
 from ..envs.foreign_agent_envs import ForeignAgentEnvs
 from ..envs.multi_agent_envs import AgentTransitions, MultiAgentEnvs, copied, make_multi_agent_envs
@@ -22,6 +18,7 @@ from ..episodes.multi_agent import MultiAgentEpisode
 from ..metrics.names import EPISODE_AGENT_STEPS, WEIGHTS_SEQ_NO
 from .agent_block import fill
 from .agent_row_acting import AgentRowActing
+from .observation_watch import warn_if_outside
 from .random_actions import RandomActions
 from .row_sampling import RowSampling
 from .running_multi_agent import RunningMultiAgentEpisodes
@@ -127,7 +124,7 @@ class MultiAgentEnvRunner(RowSampling):
     @override
     def _look_at_reset(self, observations: Any, is_checked: bool) -> None:
         if is_checked:
-            _warn_if_outside(self.env.single_observation_space.spaces, observations)
+            warn_if_outside(self.env.single_observation_space.spaces, observations)
 
     @override
     def _row_acting(self, random_actions: bool) -> AgentRowActing | None:
@@ -267,21 +264,6 @@ class MultiAgentEnvRunner(RowSampling):
                 self.metrics.log_value(key, count, reduce="mean", window=window)
         self._agent_steps = []
         return super().get_metrics()
-
-
-def _warn_if_outside(spaces: Mapping[Hashable, Space[Any]], by_env: Sequence[Any]) -> None:
-    """Warn of first observations that lie outside of their agent's space."""
-    for index, observations in enumerate(by_env):
-        for agent, observation in observations.items():
-            reason = agent in spaces and explain_mismatch(spaces[agent], observation)
-            if reason:
-                warnings.warn(
-                    f"Environment {index} returned an observation outside of the space of agent "
-                    f"{agent!r}: {visible_lines(reason)}.",
-                    UserWarning,
-                    stacklevel=2,
-                )
-                return
 
 
 ByEnv: TypeAlias = Sequence[Mapping[Hashable, Any]]

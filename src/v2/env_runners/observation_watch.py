@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -56,18 +56,27 @@ def expect_finite_columns(columns: EpisodeColumns, where: str) -> None:
                     raise _not_finite(rows, where, id_)
 
 
-def warn_if_outside(space: gym.Space[Any], observations: Sequence[Any]) -> None:
-    """Warn of first observations that lie outside of their space."""
-    for index, observation in enumerate(observations):
-        reason = explain_mismatch(space, observation)
-        if reason is not None:
-            warnings.warn(
-                f"Environment {index} returned an observation outside of its space: "
-                f"{visible_lines(reason)}.",
-                UserWarning,
-                stacklevel=2,
-            )
-            return
+def warn_if_outside(
+    spaces: Mapping[Hashable, gym.Space[Any]], by_env: Iterable[Mapping[Hashable, Any]]
+) -> None:
+    """Warn of first observations that lie outside of their space.
+
+    Args:
+        spaces: By agent; under None that of a single one.
+        by_env: For each environment observations by agent.
+    """
+    for index, observations in enumerate(by_env):
+        for agent, observation in observations.items():
+            reason = agent in spaces and explain_mismatch(spaces[agent], observation)
+            if reason:
+                whose = "its space" if agent is None else f"the space of agent {agent!r}"
+                warnings.warn(
+                    f"Environment {index} returned an observation outside of {whose}: "
+                    f"{visible_lines(reason)}.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+                return
 
 
 def _not_finite(leaf: Any, where: str, episode_id: str) -> NonFiniteError:

@@ -165,7 +165,8 @@ class SingleAgentEnvRunner(RowSampling):
     @override
     def _look_at_reset(self, observations: Any, is_checked: bool) -> None:
         if is_checked:
-            warn_if_outside(self.env.single_observation_space, observations)
+            space = self.env.single_observation_space
+            warn_if_outside({None: space}, ({None: each} for each in observations))
         self._seen = observations
 
     # One step

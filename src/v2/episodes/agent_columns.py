@@ -158,8 +158,6 @@ class AgentColumns(Episode):
 
     # Reading and writing
 
-    _read = read_column
-
     def get_observations(
         self,
         indices: Indices = None,
@@ -195,8 +193,7 @@ class AgentColumns(Episode):
             row = self.last_row() if fill is None else None
             if row is not None:
                 return row
-        return self._read(
-            "observations",
+        how = (
             indices,
             agent_ids,
             env_steps,
@@ -205,6 +202,7 @@ class AgentColumns(Episode):
             one_hot_discrete,
             return_list,
         )
+        return read_column(self, "observations", how)
 
     def get_infos(
         self,
@@ -217,9 +215,8 @@ class AgentColumns(Episode):
         return_list: bool = False,
     ) -> Nest:
         """Infos at some steps, by agent; one with each observation."""
-        return self._read(
-            "infos", indices, agent_ids, env_steps, neg_index_as_lookback, fill, False, return_list
-        )
+        how = indices, agent_ids, env_steps, neg_index_as_lookback, fill, False, return_list
+        return read_column(self, "infos", how)
 
     def get_actions(
         self,
@@ -233,8 +230,7 @@ class AgentColumns(Episode):
         return_list: bool = False,
     ) -> Nest:
         """Actions at some steps, by agent; those that hang are among them."""
-        return self._read(
-            "actions",
+        how = (
             indices,
             agent_ids,
             env_steps,
@@ -243,6 +239,7 @@ class AgentColumns(Episode):
             one_hot_discrete,
             return_list,
         )
+        return read_column(self, "actions", how)
 
     def get_rewards(
         self,
@@ -255,16 +252,8 @@ class AgentColumns(Episode):
         return_list: bool = False,
     ) -> Nest:
         """Rewards at some steps, by agent; those that add up for an action that hangs too."""
-        return self._read(
-            "rewards",
-            indices,
-            agent_ids,
-            env_steps,
-            neg_index_as_lookback,
-            fill,
-            False,
-            return_list,
-        )
+        how = indices, agent_ids, env_steps, neg_index_as_lookback, fill, False, return_list
+        return read_column(self, "rewards", how)
 
     def get_extra_model_outputs(
         self,

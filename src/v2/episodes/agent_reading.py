@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...core import nest
 from ...core.errors import EpisodeError
@@ -24,32 +24,20 @@ if TYPE_CHECKING:
     from .agent_columns import AgentColumns
 
 
-def read_column(
-    episode: AgentColumns,
-    what: str,
-    indices: Indices,
-    agent_ids: Any,
-    env_steps: bool,
-    neg: bool,
-    fill: Any,
-    one_hot_discrete: bool,
-    return_list: bool,
-    key: str | None = None,
-) -> Any:
+How: TypeAlias = tuple[Indices, Any, bool, bool, Any, bool, bool]
+"""What is read of a column: the arguments of `AgentColumns.get_observations`, in order."""
+
+
+def read_column(episode: AgentColumns, what: str, how: How, key: str | None = None) -> Any:
     """One column of several agents; see `AgentColumns.get_observations`.
 
     Args:
         episode: The episode.
         what: The column: "observations", "infos", "actions", "rewards", "extra_model_outputs".
-        indices: As for `get_observations`, like all that follow.
-        agent_ids: One agent or several.
-        env_steps: Whether steps are those of the environment.
-        neg: Whether -1 is the last step of look-back.
-        fill: Stands for steps at which an agent has nothing.
-        one_hot_discrete: Whether discrete parts come as one-hot vectors.
-        return_list: Whether to return a dict for each environment step.
+        how: Which of it, and in which form.
         key: The extra model output, where the column is one.
     """
+    indices, agent_ids, env_steps, neg, fill, one_hot_discrete, return_list = how
     episode.hand_out()
     columns = [
         _Column(episode, agent, what, key, fill, one_hot_discrete)
@@ -227,17 +215,13 @@ class _Column:
         return outputs
 
 
-def read_outputs(
-    episode: AgentColumns,
-    key: str | None,
-    how: tuple[Indices, Any, bool, bool, Any, bool, bool],
-) -> Any:
+def read_outputs(episode: AgentColumns, key: str | None, how: How) -> Any:
     """One of the modules' outputs besides actions, by agent; without a key all, by key.
 
     Args:
         episode: The episode.
         key: The output.
-        how: The other arguments of `read_column`, from the indices on.
+        how: Which of it, and in which form.
     """
     episode.hand_out()
     keys: dict[str, None] = {}
@@ -251,11 +235,11 @@ def read_outputs(
                 expected=f"one of {sorted(map(str, keys))}",
                 hint="modules write outputs by returning them from their forward methods.",
             )
-        return read_column(episode, "extra_model_outputs", *how, key)
+        return read_column(episode, "extra_model_outputs", how, key)
     by_step = how[-1]
     by_step_and_agent: list[dict[Hashable, dict[str, Any]]] = [] if by_step else [{}]
     for name in keys:
-        read = read_column(episode, "extra_model_outputs", *how, name)
+        read = read_column(episode, "extra_model_outputs", how, name)
         rows = read if by_step else [read]
         by_step_and_agent = by_step_and_agent or [{} for _ in rows]
         for target, row in zip(by_step_and_agent, rows, strict=True):
