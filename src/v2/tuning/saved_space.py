@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...core.errors import CheckpointWriteError, ConfigError
-from ...core.vault.files.json_text import Json, compact
+from ...core.vault.files.json_text import compact
 from ...core.vault.own.document import encode
 from ..config import search_space
 from ..config.algorithm_config import AlgorithmConfig
@@ -183,19 +183,15 @@ def _by_path(data: Mapping[str, Any]) -> dict[str, str]:
             for key, part in value.items():
                 walk(part, (*path, key))
         else:
-            texts[_place(path)] = compact(_encoded(value))
+            texts[_place(path)] = compact(encode(value))
 
     walk(data["settings"], ())
     for path, name, arguments in data["distributions"]:
-        texts[_place(path)] = f"{name}({', '.join(compact(_encoded(each)) for each in arguments)})"
+        texts[_place(path)] = f"{name}({', '.join(compact(encode(each)) for each in arguments)})"
     for path, what in data["objects"]:
         place = _place(path)
         texts[place] = f"{what}, {texts[place]}" if texts.get(place, "null") != "null" else what
     return {"config": data["config"] or "a dict", **texts}
-
-
-def _encoded(value: Any) -> Json:
-    return encode(value)
 
 
 def _place(path: Any) -> str:

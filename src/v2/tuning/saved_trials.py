@@ -31,7 +31,7 @@ from ...core.vault.own.document import encode
 from ...core.vault.own.document_decoder import decode
 from ...core.vault.own.write_errors import refusals
 from ..config.search_space import GRID, Domain
-from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
+from .run_config import CheckpointConfig, FailureConfig
 from .saved_space import is_plain
 from .schedulers import ASHAScheduler
 from .trial import Trial
@@ -114,7 +114,7 @@ class SavedTrials:
         with at(RUN_OF_TRIALS):
             saved = cls(**{each.name: data[each.name] for each in fields(cls)})
             for name, value in vars(saved).items():
-                if not isinstance(value, _KINDS[name]):
+                if type(value).__name__ != cls.__annotations__[name].partition("[")[0]:
                     raise TypeError(f"{name} is a {type(value).__name__}")
         return saved
 
@@ -138,61 +138,37 @@ class SavedTrials:
             folder.mkdir(parents=True, exist_ok=True)
             _write(folder / RUN_OF_TRIALS, format_json(encode(vars(self))))
 
-    def tuned_by(self, config: TuneConfig | None) -> TuneConfig:
-        """The `TuneConfig` of the run; one that is given takes its place.
+    def config(self, kind: type[Any], argument: str) -> Any:
+        """The `TuneConfig` or `RunConfig` of the run.
 
         Raises:
-            ConfigError: A part of it is no data and is not given.
+            ConfigError: A part of it is no data.
         """
-        return config or self._config(TuneConfig, self.tune_config)
-
-    def run_by(self, config: RunConfig | None) -> RunConfig:
-        """The `RunConfig` of the run, likewise."""
-        return config or self._config(RunConfig, self.run_config)
-
-    def _config(self, kind: type[Any], settings: Mapping[str, Any]) -> Any:
         missing = [
             f"{kind.__name__}({setting})"
             for name, setting in self.objects.items()
             if name.startswith(kind.__name__)
         ]
         if missing:
-            argument = {TuneConfig: "tune_config", RunConfig: "run_config"}[kind]
             raise ConfigError(
                 "the run's folder does not hold all that was said about it",
                 found=", ".join(missing),
                 hint=f"Tuner.restore(path, trainable, {argument}=...), as it was given before.",
             )
+        settings = {"tune_config": self.tune_config, "run_config": self.run_config}[argument]
         with at(RUN_OF_TRIALS):
             return kind(
-                **{name: _NESTED.get(name, _as_it_is)(value) for name, value in settings.items()}
+                **{
+                    name: _NESTED[name](**value) if name in _NESTED and value is not None else value
+                    for name, value in settings.items()
+                }
             )
 
 
-_KINDS: Final[Mapping[str, type[Any]]] = {
-    "trainable": str,
-    "is_in_ray": bool,
-    "space": dict,
-    "tune_config": dict,
-    "run_config": dict,
-    "objects": dict,
-    "run_id": str,
-    "trials": list,
-}
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-def _nested(kind: Callable[..., Any]) -> Callable[[Any], Any]:
-    return lambda value: value if value is None else kind(**value)
-
-
-_NESTED: Final = {
-    "checkpoint_config": _nested(CheckpointConfig),
-    "failure_config": _nested(FailureConfig),
-    "scheduler": _nested(ASHAScheduler),
+_NESTED: Final[Mapping[str, Callable[..., Any]]] = {
+    "checkpoint_config": CheckpointConfig,
+    "failure_config": FailureConfig,
+    "scheduler": ASHAScheduler,
 }
 
 

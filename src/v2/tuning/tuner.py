@@ -145,7 +145,8 @@ class Tuner:
         is_of_ray = _check_trust(folder, in_ray)
         if not is_of_ray:
             saved = SavedTrials.read(folder)
-            tune_config, run_config = saved.tuned_by(tune_config), saved.run_by(run_config)
+            tune_config = tune_config or saved.config(TuneConfig, "tune_config")
+            run_config = run_config or saved.config(RunConfig, "run_config")
         tuner = cls(
             trainable,
             param_space=param_space,
