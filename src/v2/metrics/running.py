@@ -18,10 +18,8 @@ class Item(Stat):
     """The latest value, whatever it is."""
 
     kind = "item"
-
-    def __init__(self, *, window: int | None = None, is_cleared: bool = False) -> None:
-        super().__init__(window=window, is_cleared=is_cleared)
-        self._value: Any = None
+    lasts = True
+    _value: Any = None
 
     @override
     def push(self, value: Any) -> None:
@@ -30,11 +28,6 @@ class Item(Stat):
     @override
     def clear(self) -> None:
         self._value = None
-
-    @override
-    def _after_report(self) -> None:
-        if self.is_cleared:
-            self.clear()
 
     @override
     def _result(self) -> Any:
@@ -59,12 +52,9 @@ class LifetimeSum(Stat):
     """The sum of all values there ever were."""
 
     kind = "lifetime_sum"
-
-    def __init__(self, *, window: int | None = None, is_cleared: bool = False) -> None:
-        super().__init__(window=window, is_cleared=is_cleared)
-        self._total: Any = 0
-        self._at_report: Any = 0
-        self._per_second = nan
+    _total: Any = 0
+    _at_report: Any = 0
+    _per_second = nan
 
     @override
     def clear(self) -> None:
@@ -109,6 +99,9 @@ class Ema(Stat):
     """An average in which each new value has the weight `coefficient`."""
 
     kind = "ema"
+    lasts = True
+    _value: Any = nan
+    _is_new = False
 
     def __init__(
         self,
@@ -119,8 +112,6 @@ class Ema(Stat):
     ) -> None:
         super().__init__(window=window, is_cleared=is_cleared)
         self.coefficient = coefficient
-        self._value: Any = nan
-        self._is_new = False
 
     @override
     def like(self) -> Self:
@@ -139,11 +130,6 @@ class Ema(Stat):
         handed_over = self._copied()
         handed_over._is_new, self._is_new = self._is_new, False
         return handed_over  # The average goes on here; only whether it moved is handed over.
-
-    @override
-    def _after_report(self) -> None:
-        if self.is_cleared:
-            self.clear()
 
     @override
     def _add(self, values: np.ndarray[Any, Any]) -> None:

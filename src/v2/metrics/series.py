@@ -59,11 +59,8 @@ class Mean(Series):
     """The mean of the values."""
 
     kind = "mean"
-
-    def __init__(self, *, window: int | None = None, is_cleared: bool = False) -> None:
-        super().__init__(window=window, is_cleared=is_cleared)
-        self._count = 0
-        self._total: Any = 0.0
+    _count = 0
+    _total: Any = 0.0
 
     @override
     def clear(self) -> None:
@@ -198,10 +195,7 @@ class Sum(Series):
     """The sum of the values since the last report, or of the latest ones."""
 
     kind = "sum"
-
-    def __init__(self, *, window: int | None = None, is_cleared: bool = False) -> None:
-        super().__init__(window=window, is_cleared=is_cleared)
-        self._per_second = nan
+    _per_second = nan
 
     @override
     def _add(self, values: np.ndarray[Any, Any]) -> None:

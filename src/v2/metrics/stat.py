@@ -23,6 +23,8 @@ class Stat:
     """
 
     kind: ClassVar[str]
+    lasts: ClassVar[bool] = False
+    """Whether it goes on after a report even without a window."""
 
     def __init__(self, *, window: int | None = None, is_cleared: bool = False) -> None:
         self.window = window
@@ -98,7 +100,7 @@ class Stat:
                 self._add(values)
 
     def _after_report(self) -> None:
-        if self.window is None or self.is_cleared:
+        if self.is_cleared or (self.window is None and not self.lasts):
             self.clear()
 
     def _add(self, values: np.ndarray[Any, Any]) -> None:
