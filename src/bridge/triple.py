@@ -74,8 +74,8 @@ class V2Triple:
         """The same with the default pieces where there is no pipeline."""
         if self.env_to_module is not None and self.module_to_env is not None:
             return self
-        from ..v2.connectors.env_to_module.defaults import env_to_module_pipeline
-        from ..v2.connectors.module_to_env.defaults import module_to_env_pipeline
+        from ..v2.connectors.env_to_module.env_to_module_pipeline import env_to_module_pipeline
+        from ..v2.connectors.module_to_env.module_to_env_pipeline import module_to_env_pipeline
 
         spaces = self.module.observation_space, self.module.action_space
         return replace(

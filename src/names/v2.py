@@ -42,7 +42,8 @@ V2: Final = """\
     connectors.env_to_module.flatten_observations connectors.env_to_module
 .connectors.common.frame_stacking: FrameStacking @ = connectors.env_to_module.frame_stacking
     connectors.learner.frame_stacking
-.connectors.common.module_to_agent_unmapping: ModuleToAgentUnmapping @ = connectors.module_to_env
+.connectors.common.agent_to_module_mapping: ModuleToAgentUnmapping @
+    connectors.common.module_to_agent_unmapping connectors.module_to_env
 .connectors.common.numpy_to_tensor: NumpyToTensor @ = connectors.common connectors.env_to_module
     connectors.learner
 .connectors.common.tensor_to_numpy: TensorToNumpy @ = connectors.common connectors.module_to_env
@@ -56,13 +57,13 @@ V2: Final = """\
 .connectors.env_to_module.observation_preprocessor: MultiAgentObservationPreprocessor
     SingleAgentObservationPreprocessor @ =
 ~.connectors.env_to_module.observation_preprocessor: ObservationPreprocessor @ =
-.connectors.env_to_module.preprocess_observations: PreprocessObservations
+.connectors.env_to_module.observation_preprocessor: PreprocessObservations
 .connectors.env_to_module.prev_actions_prev_rewards: PrevActionsPrevRewards @ =
     connectors.env_to_module
 -.connectors.env_to_module.prev_actions_prev_rewards:
     PrevActionsPrevRewardsConnector>PrevActionsPrevRewards @ = connectors.env_to_module
-.connectors.env_to_module.write_observations_to_episodes: WriteObservationsToEpisodes @ =
-    connectors.env_to_module
+.connectors.common.written_observations: WriteObservationsToEpisodes @
+    connectors.env_to_module.write_observations_to_episodes connectors.env_to_module
 .connectors.learner.adapt_rewards: AdaptRewards
 .connectors.learner.add_columns: AddColumnsFromEpisodesToTrainBatch @
     connectors.learner.add_columns_from_episodes_to_train_batch connectors.learner
@@ -91,7 +92,7 @@ V2: Final = """\
     connectors.module_to_env
 .connectors.module_to_env.remove_time_rank: RemoveSingleTsTimeRankFromBatch @
     connectors.module_to_env.remove_single_ts_time_rank_from_batch connectors.module_to_env
-.connectors.module_to_env.squash_greedy_actions: SquashGreedyActions
+.connectors.module_to_env.normalize_and_clip_actions: SquashGreedyActions
 .connectors.module_to_env.unbatch_to_individual_items: UnBatchToIndividualItems @ =
     connectors.module_to_env
 .connectors.pipeline: ConnectorPipelineV2 @ connectors.connector_pipeline_v2

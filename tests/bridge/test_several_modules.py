@@ -8,9 +8,9 @@ from rlconnect.bridge import Actor
 from rlconnect.core.errors import UnknownNameError
 from rlconnect.v2 import PPOConfig, RLModuleSpec
 from rlconnect.v2.connectors.common.agent_to_module_mapping import AgentMapping, LostMapping
-from rlconnect.v2.connectors.env_to_module.defaults import env_to_module_pipeline
+from rlconnect.v2.connectors.env_to_module.env_to_module_pipeline import env_to_module_pipeline
 from rlconnect.v2.connectors.env_to_module.mean_std_filter import MeanStdFilter
-from rlconnect.v2.connectors.module_to_env.defaults import module_to_env_pipeline
+from rlconnect.v2.connectors.module_to_env.module_to_env_pipeline import module_to_env_pipeline
 from rlconnect.v2.modules.multi_spec import MultiRLModuleSpec
 
 BOX, TWO = Box(-1, 1, (4,), np.float32), Discrete(2)

@@ -20,7 +20,7 @@ from ...core.spaces.walk import flat_dim, leaf_spaces
 from ...core.types import Array
 from ...v2.connectors.common.flatten_observations import FlattenObservations
 from ...v2.connectors.env_to_module.adapt_observations import AdaptObservations
-from ...v2.connectors.env_to_module.defaults import ORDER
+from ...v2.connectors.env_to_module.env_to_module_pipeline import ORDER
 from ...v2.connectors.env_to_module.mean_std_filter import MeanStdFilter
 from ..triple import V2Triple
 

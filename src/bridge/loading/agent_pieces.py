@@ -16,8 +16,10 @@ from gymnasium import spaces
 from ...core import nest
 from ...core.errors import PieceError
 from ...core.step.part import moves_only, says_its_part
-from ...v2.connectors.common.agent_to_module_mapping import AgentToModuleMapping
-from ...v2.connectors.common.module_to_agent_unmapping import ModuleToAgentUnmapping
+from ...v2.connectors.common.agent_to_module_mapping import (
+    AgentToModuleMapping,
+    ModuleToAgentUnmapping,
+)
 from ...v2.connectors.env_to_module.adapt_observations import AdaptObservations
 from ...v2.connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.connectors.env_to_module.mean_std_filter import MeanStdFilter

@@ -32,8 +32,10 @@ from ...core.vault.one_save import of_one_save
 from ...core.vault.own.own_format import read_document
 from ...v2.connectors.common.agent_to_module_mapping import AgentToModuleMapping, LostMapping
 from ...v2.connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ...v2.connectors.module_to_env.defaults import module_to_env_pipeline
-from ...v2.connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ...v2.connectors.module_to_env.module_to_env_pipeline import (
+    ModuleToEnvPipeline,
+    module_to_env_pipeline,
+)
 from ...v2.modules.multi_rl_module import MultiRLModule
 from ...v2.modules.rl_module import RLModule
 from ...v2.saving.parts import read_parts

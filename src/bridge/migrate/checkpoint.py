@@ -34,7 +34,7 @@ from ...core.vault.own.document import encode
 from ...core.vault.saved_tree import replaced_tree
 from ...legacy.policy.certificate import check_stages
 from ...legacy.policy.policy import Policy
-from ...v2.connectors.learner.defaults import learner_pipeline
+from ...v2.connectors.learner.learner_connector_pipeline import learner_pipeline
 from ..loading.natives import Source, natives_of
 from ..loading.triples import migrated_in
 from ..proof.certified import compare_with_source

@@ -15,11 +15,11 @@ from ...core.vault.own.document import encode
 from ...core.vault.saved_tree import replaced_tree
 from ...legacy.connectors.adapted import acted_space
 from ...legacy.policy.policy import Policy
+from ...v2.connectors.common.agent_to_module_mapping import ModuleToAgentUnmapping
 from ...v2.connectors.common.flatten_observations import FlattenObservations
-from ...v2.connectors.common.module_to_agent_unmapping import ModuleToAgentUnmapping
 from ...v2.connectors.connector import ConnectorV2
-from ...v2.connectors.env_to_module.defaults import env_to_module_pipeline
-from ...v2.connectors.module_to_env.defaults import module_to_env_pipeline
+from ...v2.connectors.env_to_module.env_to_module_pipeline import env_to_module_pipeline
+from ...v2.connectors.module_to_env.module_to_env_pipeline import module_to_env_pipeline
 from ...v2.connectors.module_to_env.unbatch_to_individual_items import UnBatchToIndividualItems
 from ..wrap.policy_module import LegacyPolicyModule
 from ..wrap.triple import wrapped_action_sides, wrapped_agent_sides

@@ -130,7 +130,7 @@ def _of_policy(policy: Policy, beside: Staged) -> Settings | None:
 
 def _as_migrated(policy: Policy, beside: V2Stages) -> Settings:
     """The pieces that an old policy becomes, wrapped where the other one's are."""
-    from ...v2.connectors.learner.defaults import learner_pipeline
+    from ...v2.connectors.learner.learner_connector_pipeline import learner_pipeline
     from ..twins.mixture import learner_pieces, mixed_pipelines
     from ..twins.native_module import native_module
     from ..twins.step_order import steps_of

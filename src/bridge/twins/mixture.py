@@ -13,11 +13,12 @@ from ...legacy.connectors.adapted import seen_space
 from ...legacy.connectors.context import ConnectorContext
 from ...legacy.policy.policy import Policy
 from ...v2.connectors.connector import ConnectorV2
-from ...v2.connectors.env_to_module.defaults import env_to_module_pipeline
-from ...v2.connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ...v2.connectors.module_to_env.defaults import BEFORE
+from ...v2.connectors.env_to_module.env_to_module_pipeline import (
+    EnvToModulePipeline,
+    env_to_module_pipeline,
+)
 from ...v2.connectors.module_to_env.listify_data_for_vector_env import ListifyDataForVectorEnv
-from ...v2.connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ...v2.connectors.module_to_env.module_to_env_pipeline import BEFORE, ModuleToEnvPipeline
 from ...v2.connectors.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions
 from ..triple import V2Triple
 from ..wrap.action_connector import LegacyActionConnectorV2

@@ -15,10 +15,14 @@ from ...legacy.policy.policy import Policy
 from ...v2.connectors.common.add_observations import AddObservationsFromEpisodesToBatch
 from ...v2.connectors.common.agent_to_module_mapping import AgentMapping
 from ...v2.connectors.connector import ConnectorV2
-from ...v2.connectors.env_to_module.defaults import env_to_module_pipeline
-from ...v2.connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ...v2.connectors.module_to_env.defaults import module_to_env_pipeline
-from ...v2.connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ...v2.connectors.env_to_module.env_to_module_pipeline import (
+    EnvToModulePipeline,
+    env_to_module_pipeline,
+)
+from ...v2.connectors.module_to_env.module_to_env_pipeline import (
+    ModuleToEnvPipeline,
+    module_to_env_pipeline,
+)
 from ..triple import V2Triple
 from .action_connector import LegacyActionConnectorV2
 from .agent_connector import LegacyAgentConnectorV2

@@ -9,8 +9,7 @@ from ...core.errors import ConfigError
 from ..config.file_settings import is_told
 from ..metrics import names
 from ..metrics.metrics_logger import MetricsLogger
-from ..recorded.episode_parquet import EpisodeParquetWriter, write_episode_file
-from ..recorded.row_parquet import write_row_file
+from ..recorded.episode_parquet import EpisodeParquetWriter, write_episode_file, write_row_file
 from .env_runner_group import EnvRunnerGroup
 from .episode_files import EpisodeWriter
 

@@ -20,8 +20,8 @@ from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.spec import RLModuleSpec
 from ..saving.class_slots import ALGORITHM, LEARNER, MODULE
 from . import connector_builders, module_specs, toml_settings
-from .checked_together import check_together
 from .policies import default_policy_mapping_fn, is_trained
+from .rules import check_together
 from .setting_methods import SettingMethods
 
 if TYPE_CHECKING:

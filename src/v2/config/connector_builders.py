@@ -12,12 +12,18 @@ from ...core.columns import DEFAULT_MODULE_ID
 from ...core.errors import ConfigError
 from ..connectors.common.agent_to_module_mapping import AgentMapping
 from ..connectors.connector import ConnectorV2
-from ..connectors.env_to_module.defaults import env_to_module_pipeline
-from ..connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ..connectors.learner.defaults import learner_pipeline
-from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
-from ..connectors.module_to_env.defaults import module_to_env_pipeline
-from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
+from ..connectors.env_to_module.env_to_module_pipeline import (
+    EnvToModulePipeline,
+    env_to_module_pipeline,
+)
+from ..connectors.learner.learner_connector_pipeline import (
+    LearnerConnectorPipeline,
+    learner_pipeline,
+)
+from ..connectors.module_to_env.module_to_env_pipeline import (
+    ModuleToEnvPipeline,
+    module_to_env_pipeline,
+)
 
 if TYPE_CHECKING:
     from .algorithm_config import AlgorithmConfig

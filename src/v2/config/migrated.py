@@ -23,9 +23,9 @@ from ...core.vault.files.reading import part_of
 from ...core.vault.one_save import of_one_save
 from ...core.vault.own.own_format import read_document
 from ..connectors.connector import ConnectorV2
-from ..connectors.env_to_module.defaults import ORDER as TO_MODULE
+from ..connectors.env_to_module.env_to_module_pipeline import ORDER as TO_MODULE
 from ..connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
-from ..connectors.learner.defaults import ORDER as LEARNING
+from ..connectors.learner.learner_connector_pipeline import ORDER as LEARNING
 from ..connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
 from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipeline
 from ..modules.apis import ValueFunctionAPI

@@ -17,7 +17,7 @@ from ...core.types import Array, Nest
 from ..connectors.columnar import ColumnarRun
 from ..connectors.common.add_states import last_state
 from ..connectors.common.numpy_to_tensor import tensors_of
-from ..connectors.env_to_module.defaults import ORDER
+from ..connectors.env_to_module.env_to_module_pipeline import ORDER
 from ..connectors.item_rows import joined, with_time
 from ..connectors.piece_plan import Call
 from ..connectors.stateful_modules import is_multi, is_stateful, stateful_module

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from ...core.columns import Columns
 from ...core.errors import ConfigError
-from ..connectors.env_to_module.defaults import ORDER
+from ..connectors.env_to_module.env_to_module_pipeline import ORDER
 from ..connectors.stateful_modules import is_multi
 from ..envs.failures import EnvStepError
 from ..metrics.metrics_logger import MetricsLogger

@@ -15,14 +15,15 @@ from ...core.data.damage import at
 from ..metrics import names
 from ..modules import sac as outputs
 from .minibatches import Batch
-from .q_losses import expected_loss, worth_of_the_next
-from .sac import ALPHA_LOSS_KEY, Q_LOSSES, Q_PREDS, SACTorchLearner
-from .soft_losses import (
+from .q_losses import (
     conservative_penalty,
+    expected_loss,
     mean_error,
     temperature_loss,
     uniform_log_density,
+    worth_of_the_next,
 )
+from .sac import ALPHA_LOSS_KEY, Q_LOSSES, Q_PREDS, SACTorchLearner
 from .train_batch import needed
 
 CQL_LOSS_KEY: Final = "cql_loss"

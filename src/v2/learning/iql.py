@@ -14,9 +14,8 @@ from ..modules.apis import QNetAPI, TargetNetworkAPI, ValueFunctionAPI
 from ..modules.iql import QF_TARGET_PREDS, VF_PREDS_NEXT
 from .dqn import DQNLearner
 from .loss_per_network import LossPerNetworkLearner
-from .q_losses import expected_loss, worth_of_the_next
+from .q_losses import advantage_weights, expected_loss, expectile_loss, worth_of_the_next
 from .sac import Q_LOSSES, Q_PREDS
-from .soft_losses import advantage_weights, expectile_loss
 from .train_batch import needed
 
 VF_LOSS: Final = "value_loss"

@@ -10,10 +10,10 @@ from typing_extensions import override
 
 from ...core.columns import Columns
 from ...core.data.checked import amount
+from ..connectors.learner.general_advantage_estimation import add_value_targets
 from ..distributions.torch_continuous import TorchDiagGaussian
 from ..metrics import names
 from ..modules.apis import ValueFunctionAPI
-from .bootstrapping import add_value_targets
 from .learner import Learner
 from .losses import cloning_loss, marwil_terms, value_explained
 from .torch_learner import TorchLearner

@@ -12,10 +12,10 @@ from typing_extensions import override
 from ...core.columns import Columns
 from ...core.data.checked import amount
 from ...core.data.teachers import TEACHER_INPUTS
+from ..connectors.learner.general_advantage_estimation import add_value_targets
 from ..metrics import names
 from ..modules.apis import ValueFunctionAPI
 from ..modules.schedules import Scheduler
-from .bootstrapping import add_value_targets
 from .dense_learner import DenseLearner
 from .dense_ppo import DensePPO
 from .learner import Learner

@@ -25,8 +25,7 @@ from .dqn import (
     DQNLearner,
 )
 from .loss_per_network import LossPerNetworkLearner
-from .q_losses import expected_loss, worth_of_the_next
-from .soft_losses import mean_error, soft_values, temperature_loss
+from .q_losses import expected_loss, mean_error, soft_values, temperature_loss, worth_of_the_next
 from .train_batch import needed
 
 QF_TWIN_LOSS_KEY: Final = "qf_twin_loss"

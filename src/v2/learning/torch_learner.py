@@ -22,8 +22,7 @@ from .hardware import device_of
 from .learner import Learner
 from .minibatches import Batch
 from .optimizers import Optimizers, adam, get_lr, set_lr
-from .peers import Peers
-from .shared_rows import SharedRows
+from .peers import Peers, SharedRows
 from .update_losses import UpdateLosses
 
 Gradients = dict[Hashable, Any]

@@ -9,8 +9,7 @@ from ...core.data.checked import flag, mapping, whole
 from ...core.data.damage import at
 from ...core.errors import ConfigError, DuplicateNameError, UnknownNameError
 from ...core.text.near_names import did_you_mean
-from .running import Ema, Item, LifetimeSum
-from .series import ItemSeries, Max, Mean, Min, Percentiles, Sum
+from .series import Ema, Item, ItemSeries, LifetimeSum, Max, Mean, Min, Percentiles, Sum
 from .stat import Stat, Timer
 
 Key = str | tuple[str, ...] | list[str]

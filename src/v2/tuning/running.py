@@ -22,8 +22,8 @@ from ...core.vault.files.reading import base_name, part_of
 from ..config.algorithm_config import AlgorithmConfig
 from ..config.saved_config import config_from
 from ..config.search_space import is_open
-from ..logging.continued import read_results
 from ..logging.flat_result import scalars
+from ..logging.loggers import read_results
 from ..logging.progress_line import progress_text
 from .run_config import CheckpointConfig, FailureConfig, RunConfig, TuneConfig
 from .saved_space import check_same, check_settings, space_from_data, space_to_data

@@ -31,8 +31,7 @@ from ...core.vault.own.leftovers import sweep_folder
 from ...core.vault.own.write_errors import refusals
 from ..algorithms.algorithm import Algorithm
 from ..config.algorithm_config import AlgorithmConfig
-from ..logging.continued import cut_after
-from ..logging.loggers import Logger, NoLogger, UnifiedLogger
+from ..logging.loggers import Logger, NoLogger, UnifiedLogger, cut_after
 from .run_config import CheckpointConfig
 from .stopping import RESULT_KEYS, metric_of, warn_if_never
 from .trial import Checkpoints

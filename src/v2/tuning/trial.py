@@ -10,8 +10,8 @@ from typing import Any, Final
 from ...core.errors import RlconnectError
 from ...core.vault.own.leftovers import removed, sweep_folder
 from ..algorithms.saved_run import SavedFolder
-from ..logging.continued import cut_after, read_results
 from ..logging.flat_result import scalars
+from ..logging.loggers import cut_after, read_results
 from .run_config import CheckpointConfig
 from .stopping import metric_of
 from .variants import word

@@ -21,8 +21,8 @@ from rlconnect.v2 import (
     SingleAgentObservationPreprocessor,
 )
 from rlconnect.v2.connectors.common.agent_to_module_mapping import AgentMapping
-from rlconnect.v2.connectors.env_to_module.defaults import env_to_module_pipeline
-from rlconnect.v2.connectors.module_to_env.defaults import module_to_env_pipeline
+from rlconnect.v2.connectors.env_to_module.env_to_module_pipeline import env_to_module_pipeline
+from rlconnect.v2.connectors.module_to_env.module_to_env_pipeline import module_to_env_pipeline
 from rlconnect.v2.modules.ppo import DefaultPPOTorchRLModule
 
 PLACE = spaces.Box(-1, 1, (2,), np.float32)

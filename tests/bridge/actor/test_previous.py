@@ -9,8 +9,8 @@ from rlconnect.bridge.compiled.program import compile_actor
 from rlconnect.bridge.triple import V2Triple
 from rlconnect.v2 import FlattenObservations, PrevActionsPrevRewards, TorchRLModule
 from rlconnect.v2.connectors.env_to_module.add_previous_steps import AddPreviousSteps
-from rlconnect.v2.connectors.env_to_module.defaults import env_to_module_pipeline
-from rlconnect.v2.connectors.module_to_env.defaults import module_to_env_pipeline
+from rlconnect.v2.connectors.env_to_module.env_to_module_pipeline import env_to_module_pipeline
+from rlconnect.v2.connectors.module_to_env.module_to_env_pipeline import module_to_env_pipeline
 
 from tests.bridge.actor.test_v2_actor import module_for, through_pipelines
 

@@ -32,8 +32,8 @@ from rlconnect.v2 import (
     TorchRLModule,
 )
 from rlconnect.v2.connectors.columnar import ColumnarPiece
-from rlconnect.v2.connectors.env_to_module.defaults import env_to_module_pipeline
-from rlconnect.v2.connectors.module_to_env.defaults import module_to_env_pipeline
+from rlconnect.v2.connectors.env_to_module.env_to_module_pipeline import env_to_module_pipeline
+from rlconnect.v2.connectors.module_to_env.module_to_env_pipeline import module_to_env_pipeline
 from rlconnect.v2.connectors.table import Table
 from rlconnect.v2.modules.dqn import DefaultDQNTorchRLModule
 from rlconnect.v2.modules.ppo import DefaultPPOTorchRLModule

@@ -23,7 +23,7 @@ from rlconnect.v2 import (
     read_episodes,
     write_episodes,
 )
-from rlconnect.v2.recorded.row_parquet import write_row_file
+from rlconnect.v2.recorded.episode_parquet import write_row_file
 
 from tests.v2.algorithms.algorithm_cases import ACT, OBS, recorded, small
 

@@ -4,8 +4,7 @@ import copy
 
 import pytest
 import torch
-from rlconnect.v2.learning.adam_step import AdamStep
-from rlconnect.v2.learning.optimizers import adam
+from rlconnect.v2.learning.optimizers import AdamStep, adam
 from torch import nn
 
 

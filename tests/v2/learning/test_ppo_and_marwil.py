@@ -13,8 +13,8 @@ from rlconnect.v2 import (
     PPOLearner,
     SingleAgentEpisode,
 )
-from rlconnect.v2.connectors.learner.defaults import learner_pipeline
-from rlconnect.v2.learning.bootstrapping import add_value_targets
+from rlconnect.v2.connectors.learner.general_advantage_estimation import add_value_targets
+from rlconnect.v2.connectors.learner.learner_connector_pipeline import learner_pipeline
 
 from tests.v2.learning.learning_cases import (
     MLP,

@@ -6,8 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from gymnasium import spaces
+from typing_extensions import override
 
+from ....core.columns import Columns
+from ....core.errors import PieceError
 from ...episodes.single_agent import SingleAgentEpisode
+from ..batch_items import single_agent_episode_iterator
+from ..connector import ConnectorV2
 
 _ALONE: Final = frozenset({SingleAgentEpisode})
 _LISTS: Final = frozenset({list})
@@ -105,3 +110,23 @@ def running_lists(episodes: Sequence[Any]) -> list[list[Any]] | None:
         return None
     lists = [episode.observations.raw for episode in episodes]
     return lists if _LISTS.issuperset(map(type, lists)) else None
+
+
+class WriteObservationsToEpisodes(ConnectorV2):
+    """Write the observations of the batch into the episodes they came from, as the last ones."""
+
+    @override
+    def __call__(
+        self, *, batch: dict[str, Any], episodes: Sequence[Any], **kwargs: Any
+    ) -> dict[str, Any]:
+        column = batch.get(Columns.OBS)
+        if column is None:
+            raise PieceError(
+                f"{type(self).__name__} needs a column 'obs'",
+                found=f"columns {sorted(map(str, batch))}",
+                hint="put AddObservationsFromEpisodesToBatch before it.",
+            )
+        pairs = single_agent_episode_iterator(episodes, zip_with_batch_column=column)
+        for episode, observation in pairs:
+            write_last(episode, observation, own_space(self.observation_space, episode))
+        return batch

@@ -19,6 +19,7 @@ from ..batch_items import single_agent_episode_iterator
 from ..common.numpy_to_tensor import NumpyToTensor, tensors_of
 from ..connector import ConnectorV2
 from ..stateful_modules import is_multi, max_seq_len
+from .add_one_ts import AddOneTsToEpisodesAndTruncate
 from .value_forward import predicted_values
 
 
@@ -114,3 +115,27 @@ def _is_ready(column: Any, device: Any) -> bool:
         and (column.dtype is torch.float32 or not column.is_floating_point())
         and device in (None, column.device)
     )
+
+
+def add_value_targets(connector: Any, *, gamma: float, lambda_: float) -> None:
+    """Have a pipeline compute advantages: one step more at its front, the estimation at its end.
+
+    The end is that of the default pieces: what the user has put behind them sees advantages. A
+    piece that is there already stays the only one of its kind.
+
+    Args:
+        connector: The learner pipeline, changed in place.
+        gamma: Discount per step.
+        lambda_: How far advantages reach.
+    """
+    if not connector[AddOneTsToEpisodesAndTruncate]:
+        connector.prepend(AddOneTsToEpisodesAndTruncate())
+    if connector[GeneralAdvantageEstimation]:
+        return
+    piece = GeneralAdvantageEstimation(gamma=gamma, lambda_=lambda_)
+    if type(connector[len(connector) - 1]) is not NumpyToTensor and any(
+        type(each) is NumpyToTensor for each in connector.connectors
+    ):
+        connector.insert_after(NumpyToTensor, piece)
+    else:
+        connector.append(piece)

@@ -1,15 +1,25 @@
-"""The pipeline from sampled episodes to a train batch."""
+"""The pipeline from sampled episodes to a train batch, and its default order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from typing_extensions import override
 
 from ....core.columns import ALL_MODULES
+from ..common.add_observations import AddObservationsFromEpisodesToBatch
+from ..common.add_states import AddStatesFromEpisodesToBatch
+from ..common.add_time_dim import AddTimeDimToBatchAndZeroPad
+from ..common.agent_to_module_mapping import AgentToModuleMapping
+from ..common.batch_individual_items import BatchIndividualItems
+from ..common.default_pieces import pipeline_of
+from ..common.numpy_to_tensor import NumpyToTensor
+from ..connector import ConnectorV2
 from ..piece_plan import Room
 from ..pipeline import ConnectorPipelineV2
+from .add_columns import AddColumnsFromEpisodesToTrainBatch
 from .train_columns import RowIds
 from .train_run import TRAINING
 
@@ -48,3 +58,22 @@ class LearnerConnectorPipeline(ConnectorPipelineV2):
     @override
     def _room(self) -> Room:
         return TRAINING
+
+
+ORDER: Final[tuple[type[ConnectorV2], ...]] = (
+    AddObservationsFromEpisodesToBatch,
+    AddColumnsFromEpisodesToTrainBatch,
+    AddTimeDimToBatchAndZeroPad,
+    AddStatesFromEpisodesToBatch,
+    AgentToModuleMapping,  # only for several agents
+    BatchIndividualItems,
+    NumpyToTensor,
+)
+"""The default pieces; the user's own come before them.
+
+An algorithm adds its own around: PPO puts `AddOneTsToEpisodesAndTruncate` in front of all and
+`GeneralAdvantageEstimation` at the end.
+"""
+
+learner_pipeline = partial(pipeline_of, LearnerConnectorPipeline, ORDER, True)
+"""Builds the pipeline from sampled episodes to a train batch."""

@@ -27,7 +27,7 @@ from rlconnect.v2 import (
     WriteObservationsToEpisodes,
 )
 from rlconnect.v2.connectors.common.agent_to_module_mapping import AgentMapping
-from rlconnect.v2.connectors.env_to_module.defaults import env_to_module_pipeline
+from rlconnect.v2.connectors.env_to_module.env_to_module_pipeline import env_to_module_pipeline
 
 BOX = Box(-100.0, 100.0, (2,), np.float32)
 

@@ -17,7 +17,7 @@ from rlconnect.v2 import (
     ValueFunctionAPI,
 )
 from rlconnect.v2.connectors.common.agent_to_module_mapping import AgentMapping
-from rlconnect.v2.connectors.learner.defaults import learner_pipeline
+from rlconnect.v2.connectors.learner.learner_connector_pipeline import learner_pipeline
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "v2_connectors" / "recorded.json"
 BOX, ACT = Box(-10.0, 10.0, (2,), np.float32), Discrete(3)

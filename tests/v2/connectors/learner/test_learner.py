@@ -21,7 +21,7 @@ from rlconnect.v2 import (
     add_one_ts_to_episodes_and_truncate,
     remove_last_ts_from_episodes_and_restore_truncateds,
 )
-from rlconnect.v2.connectors.learner.defaults import learner_pipeline
+from rlconnect.v2.connectors.learner.learner_connector_pipeline import learner_pipeline
 from rlconnect.v2.connectors.learner.value_forward import predicted_values
 
 BOX = Box(-10.0, 10.0, (2,), np.float32)

@@ -20,8 +20,8 @@ from rlconnect.v2 import (
     UnBatchToIndividualItems,
 )
 from rlconnect.v2.connectors.common.agent_to_module_mapping import AgentMapping
-from rlconnect.v2.connectors.env_to_module.defaults import env_to_module_pipeline
-from rlconnect.v2.connectors.module_to_env.defaults import module_to_env_pipeline
+from rlconnect.v2.connectors.env_to_module.env_to_module_pipeline import env_to_module_pipeline
+from rlconnect.v2.connectors.module_to_env.module_to_env_pipeline import module_to_env_pipeline
 
 BOX = Box(-10.0, 10.0, (2,), np.float32)
 WIDE = Box(0.0, 10.0, (2,), np.float32)

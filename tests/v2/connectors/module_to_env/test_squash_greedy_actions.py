@@ -5,7 +5,7 @@ import pytest
 import torch
 from gymnasium.spaces import Box
 from rlconnect.v2 import DefaultSACTorchRLModule, SingleAgentEpisode, SquashGreedyActions
-from rlconnect.v2.connectors.module_to_env.defaults import module_to_env_pipeline
+from rlconnect.v2.connectors.module_to_env.module_to_env_pipeline import module_to_env_pipeline
 
 ARM = Box(-2.0, 4.0, (2,), np.float32)
 
