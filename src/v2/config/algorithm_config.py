@@ -293,7 +293,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
 
     def is_trained(self, module_id: str, batch: Any = None) -> bool:
         """Whether a module learns."""
-        return bool(is_trained(self.policies_to_train)(module_id, batch))
+        return is_trained(self.policies_to_train, module_id, batch)
 
     def get_evaluation_config_object(self) -> Self:
         """Give the config for evaluations: this one with `evaluation_config` on top."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,18 +50,16 @@ def as_test(given: Any) -> Any:
     return sorted(given) if isinstance(given, (set, frozenset)) else list(given)
 
 
+def is_trained(chosen: Any, module_id: str, batch: Any) -> bool:
+    """Whether a module is among those to train: all, those of a list, or those a function names."""
+    if callable(chosen):
+        return bool(chosen(module_id, batch))
+    return chosen is None or module_id in chosen
+
+
 def default_policy_mapping_fn(agent_id: Any, episode: Any = None, **kwargs: Any) -> str:
     """Let one module serve all agents."""
     return DEFAULT_MODULE_ID
-
-
-def is_trained(policies_to_train: Collection[str] | Callable[..., Any] | None) -> Any:
-    """A function of module id and batch that tells whether a module is trained."""
-    if policies_to_train is None:
-        return lambda module_id, batch=None: True
-    if callable(policies_to_train):
-        return policies_to_train
-    return lambda module_id, batch=None: module_id in policies_to_train
 
 
 def _as_policy(module_id: Any, spec: Any) -> PolicySpec:

@@ -80,12 +80,8 @@ class Learner(ModuleHolder):
             The results by module id.
         """
         self._check_is_built()
-        epochs = Epochs(
-            num_epochs,
-            minibatch_size,
-            # One pass has nothing to be put into another order for.
-            shuffle_batch_per_epoch and num_epochs > 1,
-            num_total_minibatches,
+        epochs = Epochs.asked(
+            num_epochs, minibatch_size, shuffle_batch_per_epoch, num_total_minibatches
         )
         self.improve(self.train_batch_of(batch, batches, episodes), epochs, dict(timesteps or {}))
         return None if _no_metrics_reduce else self.metrics.reduce()
@@ -220,12 +216,7 @@ class Learner(ModuleHolder):
 
     def should_module_be_updated(self, module_id: str, multi_agent_batch: Any = None) -> bool:
         """Whether a module is among those to train."""
-        chosen = self.config.policies_to_train
-        if chosen is None:
-            return True
-        if callable(chosen):
-            return bool(chosen(module_id, multi_agent_batch))
-        return module_id in chosen
+        return self.config.is_trained(module_id, multi_agent_batch)
 
     # Losses
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
@@ -178,14 +178,8 @@ class LearnerGroup(Checkpointable):
         if self._is_module_behind:
             self._catch_up()
         learner: Any = self._learner
-        epochs = Epochs(
-            num_epochs,
-            minibatch_size,
-            shuffle_batch_per_epoch and num_epochs > 1,
-            num_total_minibatches,
-        )
-        if minibatch_size is not None:
-            epochs = replace(epochs, minibatch_size=minibatch_size * len(self))
+        size = None if minibatch_size is None else minibatch_size * len(self)
+        epochs = Epochs.asked(num_epochs, size, shuffle_batch_per_epoch, num_total_minibatches)
         train_batch = learner.train_batch_of(batch, batches, episodes)
         answers = others.ask(
             "improve",

@@ -89,6 +89,11 @@ class Epochs:
     shuffle: bool = False
     num_minibatches: int = 0
 
+    @classmethod
+    def asked(cls, epochs: int, size: int | None, shuffle: bool, minibatches: int) -> Epochs:
+        """What an update is asked for; one pass has nothing to be put into another order for."""
+        return cls(epochs, size, shuffle and epochs > 1, minibatches)
+
     def __post_init__(self) -> None:
         for name in ("num_epochs", "minibatch_size"):
             value = getattr(self, name)

@@ -154,19 +154,8 @@ class OfflinePreLearner:
 
     def _updated(self, batch: dict[str, Any]) -> dict[str, Any]:
         return {
-            key: columns
-            for key, columns in batch.items()
-            if self._should_module_be_updated(key, batch)
+            key: columns for key, columns in batch.items() if self.config.is_trained(key, batch)
         }
-
-    def _should_module_be_updated(self, module_id: str, multi_agent_batch: Any = None) -> bool:
-        """Whether a module learns, by `config.policies_to_train`."""
-        chosen = self.config.policies_to_train
-        if not chosen:
-            return True
-        if callable(chosen):
-            return bool(chosen(module_id, multi_agent_batch))
-        return module_id in set(chosen)
 
     def _map_to_episodes(self, batch: Mapping[str, Any], to_numpy: bool = False) -> dict[str, Any]:
         """Make episodes of recorded columns; a class of your own may make others.
