@@ -154,7 +154,7 @@ class TorchSquashedGaussian(TorchDistribution):
 
     @override
     def logp(self, value: Nest, **kwargs: Any) -> Tensor:
-        return self._squashed_logp(self._unsquash(value))
+        return self._squashed_logp(unsquash(value, self.low, self.high))
 
     @override
     def sample_and_logp(self, *, sample_shape: Shape = None) -> tuple[Tensor, Tensor]:
@@ -176,9 +176,6 @@ class TorchSquashedGaussian(TorchDistribution):
 
     def _squash(self, sample: Tensor) -> Tensor:
         return squash(sample, self.low, self.high)
-
-    def _unsquash(self, sample: Tensor) -> Tensor:
-        return unsquash(sample, self.low, self.high)
 
     def _squashed_logp(self, unsquashed: Tensor) -> Tensor:
         return squashed_log_prob(self._dist, unsquashed)

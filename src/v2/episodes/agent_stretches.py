@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ...core.errors import EpisodeError
 from . import stretches
-from .errors import EpisodeItemError
 from .indexing import Steps
 
 if TYPE_CHECKING:
@@ -84,16 +83,10 @@ def append_successor(episode: MultiAgentEpisode, other: MultiAgentEpisode) -> No
 
 def stretch(episode: _Episode, steps: Steps, len_lookback_buffer: int | None) -> _Episode:
     """Some environment steps; arrays are shared until one of the two changes a row."""
-    if steps.step not in (None, 1):
-        raise EpisodeItemError(
-            "an episode can only be sliced with step 1", found=f"step {steps.step}"
-        )
+    start, stop, lookback = stretches.asked(
+        steps, len(episode), episode.len_lookback_buffers, len_lookback_buffer
+    )
     episode.hand_out()
-    start, stop, _ = steps.indices(len(episode))
-    stop = max(start, stop)
-    has_lookback = episode.len_lookback_buffers
-    asked_lookback = has_lookback if len_lookback_buffer is None else len_lookback_buffer
-    lookback = max(0, min(asked_lookback, has_lookback + start))
     begin, end = episode.env_t_started + start, episode.env_t_started + stop
     part = episode.like(begin, end, lookback)
     for agent, single in episode.singles.items():

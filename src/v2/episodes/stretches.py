@@ -88,22 +88,28 @@ def append_successor(episode: SingleAgentEpisode, other: SingleAgentEpisode) -> 
 
 def stretch(episode: _Episode, steps: Steps, len_lookback_buffer: int | None) -> _Episode:
     """Some steps of an episode; arrays are shared until one of the two changes a row."""
-    if steps.step not in (None, 1):
-        raise EpisodeItemError(
-            "an episode can only be sliced with step 1", found=f"step {steps.step}"
-        )
-    length, has_lookback = len(episode), episode.observations.lookback
-    start, stop, _ = steps.indices(length)
-    stop = max(start, stop)
-    asked_lookback = has_lookback if len_lookback_buffer is None else len_lookback_buffer
-    lookback = max(0, min(asked_lookback, has_lookback + start))
+    has_lookback = episode.observations.lookback
+    start, stop, lookback = asked(steps, len(episode), has_lookback, len_lookback_buffer)
     present = has_lookback + start
     part = between(episode, present - lookback, present, has_lookback + stop)
     # As in RLlib: values that fill gaps between the rewards of a slice keep their own dtype.
     part.rewards.space = None
-    if stop == length:
+    if stop == len(episode):
         part.is_terminated, part.is_truncated = episode.is_terminated, episode.is_truncated
     return part
+
+
+def asked(
+    steps: Steps, length: int, has_lookback: int, len_lookback_buffer: int | None
+) -> tuple[int, int, int]:
+    """First step, end and look-back of a stretch that is asked for; None keeps what there is."""
+    if steps.step not in (None, 1):
+        raise EpisodeItemError(
+            "an episode can only be sliced with step 1", found=f"step {steps.step}"
+        )
+    start, stop, _ = steps.indices(length)
+    lookback = has_lookback if len_lookback_buffer is None else len_lookback_buffer
+    return start, max(start, stop), max(0, min(lookback, has_lookback + start))
 
 
 def between(episode: _Episode, first: int, present: int, last: int) -> _Episode:
