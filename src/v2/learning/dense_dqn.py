@@ -16,8 +16,9 @@ from typing_extensions import Self
 
 from ...core.columns import Columns
 from ...core.nets.activations import HALF, ONE, Float32
+from ..modules.dense_pass import is_unwatched
 from ..modules.dqn import DefaultDQNTorchRLModule
-from .dense_layers import DenseLayers, has_axes, is_unwatched
+from .dense_layers import DenseLayers, Room, has_axes, side_by_side
 
 _COLUMNS: Final = {Columns.OBS: 2, Columns.NEXT_OBS: 2, Columns.REWARDS: 1, "weights": 1}
 """Columns of single precision, by how many axes they have."""
@@ -56,14 +57,14 @@ class QNetwork:
         }
 
     @classmethod
-    def of(cls, module: Any, prefix: str, is_trained: bool) -> Self | None:
+    def of(cls, module: Any, prefix: str, room: Room | None) -> Self | None:
         """The networks of a module whose names begin so; None of another kind."""
         parts = [
-            DenseLayers.of_encoder(getattr(module, f"{prefix}encoder", None), is_trained),
-            DenseLayers.of_head(getattr(module, f"{prefix}af", None), is_trained),
+            DenseLayers.of_encoder(getattr(module, f"{prefix}encoder", None), room),
+            DenseLayers.of_head(getattr(module, f"{prefix}af", None), room),
         ]
         if module.uses_dueling:
-            parts.append(DenseLayers.of_head(getattr(module, f"{prefix}vf", None), is_trained))
+            parts.append(DenseLayers.of_head(getattr(module, f"{prefix}vf", None), room))
         if None in parts:
             return None
         return cls(*parts, *[None] * (3 - len(parts)))  # type: ignore[arg-type]  # no other None
@@ -109,11 +110,11 @@ class DenseDQN:
             return None
         if not is_unwatched(module, *_METHODS):
             return None
-        network = QNetwork.of(module, "", is_trained=True)
-        copy = QNetwork.of(module, "_target_", is_trained=False)
+        trained = {param for param in module.parameters() if param.requires_grad}
+        network = QNetwork.of(module, "", side_by_side(trained))
+        copy = QNetwork.of(module, "_target_", None)
         if network is None or copy is None:
             return None
-        trained = {param for param in module.parameters() if param.requires_grad}
         return cls(network, copy) if network.gradients.keys() == trained else None
 
     def takes(self, batch: Mapping[str, Any], config: Any) -> bool:

@@ -7,7 +7,7 @@ those of numpy would wait for each other on a busy machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from typing_extensions import Self
 
 from ...core.nets.activations import ONE, ZERO, Activation, Float32, relu, tanh
 from ...core.nets.numpy_columns import numpy_serves
+from ..modules.dense_pass import is_unwatched, layers_in
 from ..modules.encoders import TorchMLPEncoder
 from ..modules.layers import TorchMLP, TorchMLPHead
 
@@ -39,7 +40,8 @@ _ACTIVATIONS: Final[Mapping[Any, tuple[Activation, Callable[[Float32, Float32], 
 }
 """What changes an array in place, and the gradient before it, given what it gave."""
 
-_HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+Room = Callable[[Tensor], Tensor]
+"""Gives room for the gradient of a parameter."""
 
 
 class DenseLayers:
@@ -49,7 +51,7 @@ class DenseLayers:
 
     Args:
         layers: The linear ones, each with the class of its activation; None for none.
-        is_trained: Whether gradients are asked for.
+        room: Gives room for their gradients; None asks for none.
 
     Attributes:
         inputs: How many features come in.
@@ -65,55 +67,51 @@ class DenseLayers:
         [True, True, True, True]
     """
 
-    def __init__(self, layers: Sequence[tuple[nn.Linear, Any]], is_trained: bool = True) -> None:
+    def __init__(
+        self, layers: Sequence[tuple[nn.Linear, Any]], room: Room | None = torch.empty_like
+    ) -> None:
         self.inputs = layers[0][0].in_features
         self.gradients: dict[Tensor, Tensor] = {}
         self._layers = []
+        self._places: list[tuple[Tensor, Tensor]] = []
         for linear, kind in layers:
-            weight, bias = linear.weight, linear.bias
-            behind = _ACTIVATIONS.get(kind, (None, None))
-            self._layers.append((weight, bias, *behind))
-            if is_trained:
-                self.gradients.update({each: torch.empty_like(each) for each in (weight, bias)})
+            params = linear.weight, linear.bias
+            self._layers.append((*params, *_ACTIVATIONS.get(kind, (None, None))))
+            if room is not None:
+                self._places.append((room(params[0]), room(params[1])))
+                self.gradients.update(zip(params, self._places[-1], strict=True))
         self._values: list[Tensor] = []
+        self._arrays: list[Float32] = []
 
     @classmethod
-    def of(cls, layers: Any, is_trained: bool = True) -> Self | None:
+    def of(cls, layers: Any, room: Room | None = torch.empty_like) -> Self | None:
         """The layers of a torch module; None where torch has to compute them, or to be watched."""
-        if type(layers) is not nn.Sequential or not is_unwatched(layers):
+        found = layers_in(layers)
+        if found is None:
             return None
-        linear_layers: list[tuple[nn.Linear, Any]] = []
-        for layer in layers:
-            if not is_unwatched(layer):
-                return None
-            if type(layer) is nn.Linear:
-                if not all(is_plain(param, is_trained) for param in (layer.weight, layer.bias)):
-                    return None
-                linear_layers.append((layer, None))
-            elif type(layer) in _ACTIVATIONS and linear_layers and linear_layers[-1][1] is None:
-                linear_layers[-1] = linear_layers[-1][0], type(layer)
-            else:
-                return None
-        return cls(linear_layers, is_trained) if linear_layers else None
+        params = [param for layer, _ in found for param in (layer.weight, layer.bias)]
+        if not all(is_plain(param, room is not None) for param in params):
+            return None
+        return cls(found, room)
 
     @classmethod
-    def of_mlp(cls, net: Any, is_trained: bool = True) -> Self | None:
+    def of_mlp(cls, net: Any, room: Room | None = torch.empty_like) -> Self | None:
         """Those of a `TorchMLP`."""
-        return cls.of(net.mlp, is_trained) if type(net) is TorchMLP and is_unwatched(net) else None
+        return cls.of(net.mlp, room) if type(net) is TorchMLP and is_unwatched(net) else None
 
     @classmethod
-    def of_encoder(cls, encoder: Any, is_trained: bool = True) -> Self | None:
+    def of_encoder(cls, encoder: Any, room: Room | None = torch.empty_like) -> Self | None:
         """Those of a `TorchMLPEncoder`."""
         if type(encoder) is not TorchMLPEncoder or not is_unwatched(encoder):
             return None
-        return cls.of_mlp(encoder.net, is_trained)
+        return cls.of_mlp(encoder.net, room)
 
     @classmethod
-    def of_head(cls, head: Any, is_trained: bool = True) -> Self | None:
+    def of_head(cls, head: Any, room: Room | None = torch.empty_like) -> Self | None:
         """Those of a `TorchMLPHead` that holds nothing in bounds."""
         if type(head) is not TorchMLPHead or not is_unwatched(head) or head.clip_log_std:
             return None
-        return cls.of_mlp(head.net, is_trained)
+        return cls.of_mlp(head.net, room)
 
     def serves(self, obs: Tensor) -> bool:
         """Whether it takes such observations, and is quicker with so many than autograd."""
@@ -125,16 +123,14 @@ class DenseLayers:
         if not self._values or len(x) != len(self._values[0]):
             places = [torch.empty(len(x), len(bias)) for _, bias, *_ in self._layers]
             self._values = [torch.empty(0), *places]
+            self._arrays = [place.numpy() for place in self._values]
         self._values[0] = features = torch.from_numpy(x)
         with torch.no_grad():
-            for (weight, bias, activate, _), out in zip(
-                self._layers, self._values[1:], strict=True
-            ):
-                torch.addmm(bias, features, weight.t(), out=out)
+            for place, (weight, bias, activate, _) in enumerate(self._layers, 1):
+                features = torch.addmm(bias, features, weight.t(), out=self._values[place])
                 if activate is not None:
-                    activate(out.numpy())
-                features = out
-        return features.numpy()
+                    activate(self._arrays[place])
+        return self._arrays[-1]
 
     def backward(self, gradient: Float32, is_first: bool = True) -> Float32:
         """Write the gradients of weights and biases.
@@ -146,25 +142,34 @@ class DenseLayers:
         Returns:
             The gradient of the input, if it is needed.
         """
-        rows = len(gradient)
+        rows, values, arrays = len(gradient), self._values, self._arrays
+        if rows != len(values[0]):
+            values = [each[:rows] for each in values]
+            arrays = [each[:rows] for each in arrays]
         with torch.no_grad():
             for place in reversed(range(len(self._layers))):
-                weight, bias, _, behind = self._layers[place]
+                weight, _, _, behind = self._layers[place]
+                of_weight, of_bias = self._places[place]
                 if behind is not None:
-                    gradient = behind(gradient, self._values[place + 1].numpy()[:rows])
+                    gradient = behind(gradient, arrays[place + 1])
                 of_outputs = torch.from_numpy(gradient)
-                torch.mm(of_outputs.t(), self._values[place][:rows], out=self.gradients[weight])
-                torch.sum(of_outputs, 0, out=self.gradients[bias])
+                torch.mm(of_outputs.t(), values[place], out=of_weight)
+                torch.sum(of_outputs, 0, out=of_bias)
                 if place or not is_first:
                     gradient = torch.mm(of_outputs, weight).numpy()
         return gradient
 
 
-def is_unwatched(module: nn.Module, *methods: str) -> bool:
-    """Whether nobody hooked into a module, or gave it a `forward` or other methods of its own."""
-    own = vars(module)
-    has_own = any(name in own for name in ("forward", *methods))
-    return not has_own and not any(own[name] for name in _HOOKS)
+def side_by_side(params: Iterable[Tensor]) -> Room:
+    """Room for the gradients of all parameters in one tensor, whose norm is known sooner."""
+    whole, taken = torch.empty(sum(param.numel() for param in params)), 0
+
+    def room(param: Tensor) -> Tensor:
+        nonlocal taken
+        start, taken = taken, taken + param.numel()
+        return whole[start:taken].view(param.shape)
+
+    return room
 
 
 def is_plain(param: Any, is_trained: bool = True) -> bool:

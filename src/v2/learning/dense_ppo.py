@@ -7,6 +7,7 @@ What is not of the usual kind in any way is left to them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from math import log, pi
 from typing import Any, Final
 
@@ -20,10 +21,11 @@ from ...core.data.teachers import TEACHER_INPUTS
 from ...core.nets.activations import HALF, ONE, Float32
 from ..distributions.torch_continuous import TorchDiagGaussian
 from ..distributions.torch_discrete import TorchCategorical
+from ..modules.dense_pass import is_unwatched
 from ..modules.encoders import TorchActorCriticEncoder
 from ..modules.layers import TorchFreeLogStdMLPHead, TorchMLPHead
 from ..modules.ppo import DefaultPPOTorchRLModule
-from .dense_layers import DenseLayers, has_axes, is_plain, is_unwatched
+from .dense_layers import DenseLayers, Room, has_axes, is_plain, side_by_side
 from .losses import PPOTerms
 
 _COLUMNS: Final = {
@@ -91,7 +93,8 @@ class Normals:
     """Means and logarithms of deviations `(B, 2n)`, as `TorchDiagGaussian`."""
 
     def __init__(self, inputs: Float32) -> None:
-        self.mean, self.log_std = np.split(inputs, 2, axis=-1)
+        width = inputs.shape[1] // 2
+        self.mean, self.log_std = inputs[:, :width], inputs[:, width:]
         self.variance = np.exp(2 * self.log_std)
 
     @staticmethod
@@ -150,27 +153,30 @@ class PolicyHead:
     Args:
         layers: The dense ones.
         head: The torch module.
+        room: Gives room for gradients.
     """
 
-    def __init__(self, layers: DenseLayers, head: Any) -> None:
+    def __init__(self, layers: DenseLayers, head: Any, room: Room) -> None:
         self.layers = layers
         self._bound = float(head.log_std_clip_param_const) if head.clip_log_std else None
         self.gradients = dict(layers.gradients)
         self._free: Float32 | None = None
+        self._inside: Any = None
+        """Which deviations the bound left as they are, where not all."""
         if type(head) is TorchFreeLogStdMLPHead:
             self._free = head.log_std.detach().numpy()
-            self._of_free = np.empty_like(self._free)
-            self.gradients[head.log_std] = torch.from_numpy(self._of_free)
+            self.gradients[head.log_std] = place = room(head.log_std.detach())
+            self._of_free = place.numpy()
 
     @classmethod
-    def of(cls, head: Any) -> Self | None:
+    def of(cls, head: Any, room: Room) -> Self | None:
         """The head of a module; None of another kind."""
         if type(head) not in (TorchMLPHead, TorchFreeLogStdMLPHead) or not is_unwatched(head):
             return None
         if type(head) is TorchFreeLogStdMLPHead and not is_plain(head.log_std):
             return None
-        layers = DenseLayers.of_mlp(head.net)
-        return None if layers is None else cls(layers, head)
+        layers = DenseLayers.of_mlp(head.net, room)
+        return None if layers is None else cls(layers, head, room)
 
     def forward(self, features: Float32) -> Float32:
         """The distribution's inputs."""
@@ -178,18 +184,21 @@ class PolicyHead:
         if self._free is not None:
             out = np.concatenate([out, np.broadcast_to(self._free, out.shape)], -1)
         if self._bound is not None:
-            width = out.shape[1] // 2
-            self._log_std = out[:, width:].copy()
-            np.clip(out[:, width:], -self._bound, self._bound, out=out[:, width:])
+            log_std = out[:, out.shape[1] // 2 :]
+            inside = np.abs(log_std) <= self._bound
+            self._inside = None if inside.all() else inside
+            if self._inside is not None:
+                np.clip(log_std, -self._bound, self._bound, out=log_std)
         return out
 
     def backward(self, gradient: Float32) -> Float32:
         """The gradient of the features."""
-        if self._bound is not None:
-            gradient[:, gradient.shape[1] // 2 :] *= np.abs(self._log_std) <= self._bound
+        width = gradient.shape[1] // 2
+        if self._inside is not None:
+            gradient[:, width:] *= self._inside
         if self._free is not None:
-            gradient, of_free = np.split(gradient, 2, axis=-1)
-            of_free.sum(0, out=self._of_free)
+            gradient[:, width:].sum(0, out=self._of_free)
+            gradient = gradient[:, :width]
         return self.layers.backward(gradient, is_first=False)
 
 
@@ -233,8 +242,9 @@ class DensePPO:
             return None
         is_shared = encoder.config.shared
         both = [encoder.encoder] if is_shared else [encoder.actor_encoder, encoder.critic_encoder]
-        encoders = [DenseLayers.of_encoder(each) for each in both]
-        policy, values = PolicyHead.of(module.pi), DenseLayers.of_head(module.vf)
+        room = side_by_side(module.parameters())
+        encoders = [DenseLayers.of_encoder(each, room) for each in both]
+        policy, values = PolicyHead.of(module.pi, room), DenseLayers.of_head(module.vf, room)
         if policy is None or values is None or None in encoders:
             return None
         plan = cls((encoders[0], encoders[-1]), policy, values, _KINDS[kind])  # type: ignore[arg-type]  # no None is left
@@ -300,7 +310,7 @@ class DensePPO:
             scale = weights * np.float32(2 * config.vf_loss_coeff)
             self._pending = of_inputs, (off * scale * (squares <= bound))[:, None]
         told = (total, policy_loss, vf_loss, entropy, kl)
-        return PPOTerms(*map(torch.tensor, told)), torch.from_numpy(values)
+        return PPOTerms(*torch.from_numpy(np.array(told)).unbind()), torch.from_numpy(values)
 
     def gradients(self) -> dict[Tensor, Tensor]:
         """Gradients by parameter, of the loss computed last; the next ones are written there."""
@@ -320,7 +330,14 @@ class DensePPO:
 def _weights(mask: Tensor | None, rows: int) -> Float32:
     """What each row counts in means."""
     if mask is None:
-        return np.full(rows, 1 / rows, np.float32)
+        return _alike(rows)
     counts = mask.numpy().astype(np.float32)
     counts /= max(counts.sum(), np.float32(1))
     return counts
+
+
+@lru_cache(maxsize=8)
+def _alike(rows: int) -> Float32:
+    weights = np.full(rows, 1 / rows, np.float32)
+    weights.flags.writeable = False
+    return weights

@@ -30,7 +30,7 @@ class AdamStep:
     def __init__(self, optimizer: torch.optim.Optimizer) -> None:
         self._optimizer = optimizer
         self._state: Any = None
-        self._lists: tuple[list[Any], ...] | None = None
+        self._lists: tuple[Any, ...] | None = None
 
     def __call__(self, gradients: Sequence[Any]) -> None:
         """Take a step.
@@ -43,12 +43,12 @@ class AdamStep:
             optimizer.step()
             self._state, self._lists = optimizer.state, _lists_of(optimizer)
             return
-        params, moments, squares, steps = self._lists
+        params, moments, squares, steps, count = self._lists
         kernel: Any = torch._fused_adam_
         group = optimizer.param_groups[0]
         beta1, beta2 = group["betas"]
         with torch.no_grad():
-            torch._foreach_add_(steps, 1)
+            count.add_(1)
             kernel(
                 params,
                 gradients,
@@ -96,18 +96,24 @@ def _is_plain(optimizer: Any) -> bool:
 _ODD = ("amsgrad", "maximize", "capturable", "differentiable", "decoupled_weight_decay")
 
 
-def _lists_of(optimizer: Any) -> tuple[list[Any], ...] | None:
-    """Parameters, both moments and steps, as the kernel takes them; None where it does not."""
+def _lists_of(optimizer: Any) -> tuple[Any, ...] | None:
+    """Parameters, both moments and steps, as the kernel takes them; None where it does not.
+
+    The steps become parts of one tensor, which comes last: they are counted at once.
+    """
     if not _is_plain(optimizer):
         return None
     params = optimizer.param_groups[0]["params"]
     states = [optimizer.state.get(param) for param in params]
     if not all(states) or len({(param.device, param.dtype) for param in params}) != 1:
         return None
-    return (
-        params,
-        *([each[name] for each in states] for name in ("exp_avg", "exp_avg_sq", "step")),
+    count = torch.stack([state["step"] for state in states])
+    for state, step in zip(states, count.unbind(), strict=True):
+        state["step"] = step
+    moments, squares, steps = (
+        [state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step")
     )
+    return params, moments, squares, steps, count
 
 
 class UnknownOptimizerError(UnknownNameError, KeyError):

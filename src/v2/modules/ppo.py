@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
@@ -15,6 +16,8 @@ from .apis import (
     ValueFunctionAPI,
 )
 from .catalogs import PPOCatalog
+from .dense_pass import DensePass, is_unwatched
+from .encoders import TorchActorCriticEncoder
 from .network_configs import RecurrentEncoderConfig
 from .networks import ACTOR, CRITIC, ENCODER_OUT, initial_state_of, state_of
 from .rl_module import RLModule
@@ -74,6 +77,21 @@ class DefaultPPOTorchRLModule(TorchRLModule, DefaultPPORLModule):
             **state_of(encoded),
             Columns.ACTION_DIST_INPUTS: self.pi(encoded[ENCODER_OUT][ACTOR]),
         }
+
+    @override
+    def _repeated_pass(self, explore: bool) -> Callable[..., dict[str, Any]]:
+        usual = super()._repeated_pass(explore)
+        encoder = self.encoder
+        is_as_it_comes = (
+            type(self) is DefaultPPOTorchRLModule
+            and is_unwatched(self, "_forward", "_forward_exploration", "_forward_inference")
+            and type(encoder) is TorchActorCriticEncoder
+            and is_unwatched(encoder, "_forward")
+        )
+        if not is_as_it_comes:
+            return usual
+        actor = encoder.encoder if encoder.config.shared else encoder.actor_encoder
+        return DensePass.of(actor, self.pi) or usual
 
     @override
     def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:

@@ -34,6 +34,20 @@ def test_small_gradients_stay():
     torch.testing.assert_close(gradients["a"], torch.tensor([0.3, 0.4]))
 
 
+@pytest.mark.parametrize("places", [(0, 2), (2, 0), (0, 3)])
+def test_parts_of_one_tensor_are_cut_like_others(places):
+    """Parts that fill it in order, in another order, or with a gap between them."""
+    whole = torch.tensor([3.0, -4.0, 12.0, 5.0])
+    gradients = {place: whole[place : place + 2] for place in places}
+    apart = {place: part.clone() for place, part in gradients.items()}
+
+    total = clip_gradients(gradients, grad_clip=3.0, grad_clip_by="global_norm")
+
+    expected = clip_gradients(apart, grad_clip=3.0, grad_clip_by="global_norm")
+    torch.testing.assert_close(total, expected)
+    torch.testing.assert_close(gradients, apart)
+
+
 def test_another_way_to_cut_is_refused():
     """A misspelled way is told, with those there are."""
     with pytest.raises(ConfigError, match="'value', 'norm' or 'global_norm'"):
