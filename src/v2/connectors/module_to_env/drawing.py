@@ -72,12 +72,22 @@ def _room(thread: int, shape: tuple[int, ...], dtype: Any) -> tuple[Array, Array
 
 
 def _scattered(inputs: Tensor) -> tuple[Array, Array]:
-    loc, log_std = inputs.chunk(2, dim=-1)
+    both = inputs.numpy()
+    width = both.shape[-1] // 2
+    mean, log_std = both[..., :width], both[..., width:]
     # As torch.normal does; torch's exp, for actions are the same to the last digit.
-    mean, scale = loc.numpy(), log_std.exp().numpy()
-    noise = torch.empty(loc.shape, dtype=loc.dtype).normal_().numpy()
+    scale = torch.from_numpy(log_std).exp().numpy()
+    actions = np.empty(mean.shape, mean.dtype)
+    torch.from_numpy(actions).normal_()
     with np.errstate(all="ignore"):  # Bad numbers show in the sum.
-        actions = noise * scale + mean
-        off = (actions - mean) / scale
-        logp = -(off * off / 2 + log_std.numpy()).sum(-1) - mean.shape[-1] * _LOG_ROOT_TWO_PI
+        actions *= scale
+        actions += mean
+        off = actions - mean
+        off /= scale
+        off *= off
+        off /= 2
+        off += log_std
+        logp = off.sum(-1)
+        np.negative(logp, logp)
+        logp -= width * _LOG_ROOT_TWO_PI
     return actions, logp
