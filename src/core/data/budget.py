@@ -60,7 +60,7 @@ class Limits:
         max_entries: Files looked at in one folder.
     """
 
-    max_file_bytes: int = 8 * 1024 * MIB
+    max_file_bytes: int = 16 * 1024 * MIB
     max_json_bytes: int = 64 * MIB
     max_operations: int = 2_500_000
     bytes_per_operation: int = 8
