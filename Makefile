@@ -58,10 +58,10 @@ story: $(STAMP)  ## the case study: adapt, graft, teach, train on, export, serve
 	@nice $(PY) examples/story/story.py $(ARGS)
 
 test: $(STAMP)  ## run the test suite
-	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) $(ARGS)
+	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 coverage: $(STAMP)  ## run the test suite, tell which lines and branches nothing ran, hold the floor
-	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) --cov --cov-report=term $(ARGS)
+	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term $(ARGS)
 
 mutate: $(STAMP)  ## put 60 mistakes into src, one at a time, and tell which the tests miss
 	@$(PY) -m tests.house.mutate $(ARGS)

@@ -6,6 +6,7 @@ an ImportError out of the library's code fails.
 """
 
 import builtins
+import gc
 import os
 import sys
 from importlib import import_module
@@ -135,6 +136,12 @@ def pytest_make_collect_report(collector):
     if not has_torch() and isinstance(cause, MissingExtraError) and _tells_of_torch(cause):
         report.outcome, report.longrepr = "skipped", (str(collector.path), 1, str(cause))
     return report
+
+
+def pytest_collection_finish():
+    """Tests and modules stay: the collector need not walk through them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

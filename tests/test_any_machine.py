@@ -3,6 +3,7 @@
 import ast
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,8 @@ def calls_that_open_text(tree):
             yield node
         if any(word.arg == "text" for word in node.keywords) and "subprocess" in ast.unparse(node):
             yield node
+        if name != "open":
+            continue
         modes = [each.value for each in node.args if isinstance(each, ast.Constant)]
         modes += [getattr(word.value, "value", "") for word in node.keywords if word.arg == "mode"]
         is_text = not any(isinstance(mode, str) and "b" in mode for mode in modes)
@@ -39,8 +42,14 @@ def calls_that_open_text(tree):
             and 0 < len(modes[-1]) < 4
             and {*modes[-1]} <= {*"rwaxt+"}
         )
-        if name == "open" and is_text and (says_mode or (is_path and node.keywords)):
+        if is_text and (says_mode or (is_path and node.keywords)):
             yield node
+
+
+@cache
+def tree_of(path):
+    """A file's syntax, read once."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", ["src", "examples", "benchmarks"])
@@ -50,7 +59,7 @@ def test_every_text_has_its_encoding(name):
         f"{source.relative_to(ROOT)}:{call.lineno}"
         for source in sorted((ROOT / name).rglob("*.py"))
         if "golden" not in source.parts
-        for call in calls_that_open_text(ast.parse(source.read_text(encoding="utf-8")))
+        for call in calls_that_open_text(tree_of(source))
     ]
 
     assert found == []
@@ -73,13 +82,20 @@ def test_a_text_without_encoding_is_seen(code, is_seen):
     assert bool([*calls_that_open_text(ast.parse(code))]) == is_seen
 
 
+def _root(node):
+    """The name in front of all dots."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return getattr(node, "id", "")
+
+
 def calls_that_take_the_default_int(tree):
     """Calls whose `int` is 32 bits wide on Windows with numpy 1, and 64 elsewhere."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
         name = getattr(node.func, "attr", "")
-        of_numpy = ast.unparse(node.func).startswith("np.")
+        of_numpy = _root(node.func) == "np"
         places = [word.value for word in node.keywords if word.arg == "dtype"]
         places += node.args[:1] if name in ("astype", "view") else []
         places += node.args[1:] if of_numpy and name != "issubdtype" else []
@@ -92,7 +108,7 @@ def test_numbers_say_how_wide_they_are():
     found = [
         f"{path.relative_to(ROOT)}:{call.lineno}"
         for path in SOURCES
-        for call in calls_that_take_the_default_int(ast.parse(path.read_text(encoding="utf-8")))
+        for call in calls_that_take_the_default_int(tree_of(path))
     ]
 
     assert found == []
@@ -119,7 +135,8 @@ def test_no_module_needs_posix_to_be_imported():
     found = [
         f"{path.relative_to(ROOT)}: {name}"
         for path in (*SOURCES, *TESTS)
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if any(word in path.read_text(encoding="utf-8") for word in POSIX_ALONE)
+        for node in tree_of(path).body
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for name in (getattr(node, "module", None), *(each.name for each in node.names))
         if name in POSIX_ALONE

@@ -17,12 +17,12 @@ CONFIGS = {  # environments whose episodes are all of one length
     "PPO": lambda: (
         PPOConfig()
         .environment("Pendulum-v1")
-        .training(train_batch_size=16, minibatch_size=16, num_epochs=1)
+        .training(train_batch_size=64, minibatch_size=64, num_epochs=1)
     ),
     "DQN": lambda: DQNConfig().environment("MountainCar-v0").training(**OFF_POLICY),
     "SAC": lambda: SACConfig().environment("Pendulum-v1").training(**OFF_POLICY),
 }
-WARM_UP, MORE = 60, 120
+WARM_UP, MORE = 8, 24
 AT_MOST = 6
 """Fewer than episodes end in so many iterations."""
 
@@ -30,10 +30,10 @@ AT_MOST = 6
 @pytest.mark.parametrize("name", CONFIGS)
 def test_objects_are_as_many_after_more_iterations(name):
     """Buffers and windows are full after the first iterations; then nothing is added."""
-    config = CONFIGS[name]().env_runners(num_env_runners=0, rollout_fragment_length=8)
+    config = CONFIGS[name]().env_runners(num_env_runners=0, rollout_fragment_length=32)
     config.rl_module(model_config={"fcnet_hiddens": [4]}).debugging(seed=1)
     config.reporting(
-        min_sample_timesteps_per_iteration=16,
+        min_sample_timesteps_per_iteration=64,
         min_time_s_per_iteration=0,
         metrics_num_episodes_for_smoothing=2,
     )
