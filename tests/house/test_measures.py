@@ -3,9 +3,10 @@
 import pytest
 
 from tests.house.imports import modules
-from tests.house.measures import TALL, lengths, reaches
+from tests.house.measures import TALL, lengths, old_steps, reaches
 
 MOST_REACHES = 40
+MOST_ENTERED = {"one observation": 15, "eight at once": 20}
 
 
 @pytest.mark.parametrize(
@@ -47,3 +48,10 @@ def test_few_places_reach_into_what_others_keep_for_themselves():
     count = sum(len(reaches(path.read_text(encoding="utf-8"))) for _, path in modules())
 
     assert count <= MOST_REACHES
+
+
+def test_a_step_of_the_old_stack_enters_few_files():
+    """Through a recorded policy that numpy runs."""
+    entered = {name: len(files) for name, files in old_steps()}
+
+    assert {name: min(count, MOST_ENTERED[name]) for name, count in entered.items()} == entered

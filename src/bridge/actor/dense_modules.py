@@ -14,8 +14,7 @@ from torch import nn
 from ...core.errors import ConfigError
 from ...core.formulas.categorical import best_of_columns
 from ...core.nets.direct import Direct
-from ...core.nets.numpy_columns import LARGE, quickest
-from ...core.nets.numpy_layers import Dense, dense, numpy_activation
+from ...core.nets.numpy_layers import LARGE, Dense, dense, numpy_activation, quickest
 from ...core.step.plan import Choose
 from ...core.types import Array
 from ...v2.distributions.torch_continuous import TorchDiagGaussian, TorchSquashedGaussian

@@ -13,13 +13,14 @@ from ...core import array_namespace as xp
 from ...core import nest
 from ...core.formulas.categorical import most_probable_of_columns
 from ...core.nets.direct import Direct, quicker
-from ...core.nets.numpy_columns import numpy_serves
+from ...core.nets.numpy_layers import numpy_serves
 from ...core.step.plan import Choose, Run
 from ...core.types import Array, Nest
 from ...legacy.distributions.families import Categorical, Deterministic
 from ...legacy.exploration.exploration import Exploration
+from ...legacy.heads.array_head import ArrayHead
 from ...legacy.policy.acting import choose_actions
-from ...legacy.policy.networks import ArrayNetwork, Network, rows_of
+from ...legacy.policy.networks import Network, rows_of
 from ...legacy.policy.policy import Policy
 
 
@@ -35,7 +36,7 @@ class LegacyBrain:
         self.policy = policy
         self._tensors: Any = None
         self._prepares = type(policy.exploration).prepare is not Exploration.prepare
-        self._network: ArrayNetwork | None = None
+        self._network: ArrayHead | None = None
         self._direct: Direct | None = None
 
     @property
@@ -176,8 +177,8 @@ class LegacyBrain:
 
         return LegacyTensors(self.policy)
 
-    def _direct_of(self, network: ArrayNetwork | None) -> Direct | None:
-        parts = None if network is None else network.head.direct()
+    def _direct_of(self, network: ArrayHead | None) -> Direct | None:
+        parts = None if network is None else network.direct()
         if network is None or parts is None:
             return None
         layers, finish = parts

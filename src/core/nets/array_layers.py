@@ -10,9 +10,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from ..errors import PieceError
-from .activations import ACTIVATIONS, HALF, ONE, Float32, sigmoid
 from .binding import Step
 from .layer_formulas import FORMULAS, LOWEST, joined
+from .numpy_layers import ACTIVATIONS, HALF, ONE, Float32, sigmoid
 from .numpy_lstm import NumpyLstm
 from .q_values import dueling_arrays, expected_return, support
 

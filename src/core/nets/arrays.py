@@ -16,12 +16,19 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import PieceError, SpaceError
-from .activations import ACTIVATIONS, Float32
 from .array_layers import RECURRENT, layer_of
 from .binding import BoundNetwork, Step
 from .layer_formulas import FORMULAS
-from .numpy_columns import ColumnStack, quickest
-from .numpy_layers import Dense, Stack, beside, entrance
+from .numpy_layers import (
+    ACTIVATIONS,
+    ColumnStack,
+    Dense,
+    Float32,
+    Stack,
+    beside,
+    entrance,
+    quickest,
+)
 
 Known = dict[Any, Any]
 Finish = Callable[[Any], Any]

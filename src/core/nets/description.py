@@ -9,8 +9,8 @@ from typing import Any, Final
 from ..errors import ConfigError
 from ..limits.asking import BOUNDS
 from ..text.near_names import did_you_mean, near_names
-from .activations import activation_name
 from .kinds import INPUTS, KINDS, OUTPUTS
+from .numpy_layers import activation_name
 
 _BESIDE: Final = ("input", "name", "activation", "weights")
 _TOP: Final = ("layers", "outputs", "unused", "shapes")

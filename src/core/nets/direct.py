@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..types import Array, Nest
-from .numpy_columns import ColumnStack, numpy_serves
-from .numpy_layers import Stack
+from .numpy_layers import ColumnStack, Stack, numpy_serves
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .activations import Float32
+from .numpy_layers import Float32
 
 
 class NumpyLstm:

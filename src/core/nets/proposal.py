@@ -14,13 +14,13 @@ from itertools import islice, pairwise
 from typing import Any, Final
 
 from ..errors import RlconnectError
-from .activations import activation_name
 from .binding import bind
 from .chains import Chain, End, Search
 from .description import Network, network_of
 from .facts import Facts, Shape
 from .heads import with_heads
 from .image_guesses import other_scale
+from .numpy_layers import activation_name
 from .units import Unit, units_of, words_of
 
 _MASKS: Final = ("mask", "avail", "valid", "legal")

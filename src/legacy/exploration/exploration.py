@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from gymnasium.spaces import Discrete, Space
 
 from ...core import nest
@@ -26,11 +25,11 @@ from ...core.formulas.schedules import (
     schedule_from,
 )
 from ...core.importing.torch_needed import torch_needed
+from ...core.types import Array
 from ..distributions.action_leaves import leaf_spaces, nest_leaves
 from ..distributions.families import Family
 from .random_actions import random_actions
 
-Array = npt.NDArray[Any]
 Choice = tuple[Any, Array]
 
 MASKED_Q: Final = np.float32(-3.4e38)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space
 
 from ...core.errors import SpaceError
+from ...core.types import Array
 from ..distributions.action_leaves import leaf_spaces, nest_leaves
-
-Array = npt.NDArray[Any]
 
 
 def random_actions(space: Space[Any], batch_size: int, rng: np.random.Generator) -> Any:

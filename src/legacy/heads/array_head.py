@@ -11,15 +11,15 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from gymnasium.spaces import Box, Space
 
 from ...core.errors import ConfigError, SpaceError, WeightsError
 from ...core.importing.torch_needed import has_torch
 from ...core.nets import Network, bind
 from ...core.nets.arrays import ArrayNetwork, Finish
-from ...core.nets.numpy_columns import ColumnStack
-from ...core.nets.numpy_layers import Stack
+from ...core.nets.numpy_layers import ColumnStack, Stack
+from ...core.types import Array
+from ..distributions.families import Family as Distribution
 from ..models.defaults import has_learned_swish
 from ..models.leaves import action_encoder, action_width
 from .algorithms import algorithm_named
@@ -27,7 +27,6 @@ from .described import Observed, bound_to
 from .family import Blueprint, family
 from .network_setting import network_in
 
-Array = npt.NDArray[Any]
 Columns = Mapping[str, Any]
 Weights = Mapping[str, Any]
 
@@ -51,7 +50,7 @@ Forward = Callable[[Columns, Sequence[Array], Any], ArrayOutputs]
 
 
 class ArrayHead:
-    """A network in numpy and the distribution its outputs are inputs of.
+    """A network in numpy and the distribution its outputs are inputs of; `networks.Network`.
 
     `see` makes of the columns of a batch what the network sees; None where that is the same.
     """
@@ -63,31 +62,21 @@ class ArrayHead:
         see: Callable[[Columns], Columns] | None = None,
         bare_when_greedy: bool = False,
     ) -> None:
-        self.algorithm = plan.algorithm
-        self.distribution = plan.distribution
+        self.initial_state: list[Array] = list(network.initial_state())
         self.bare_when_greedy = bare_when_greedy
+        self.distribution = plan.distribution.arrays()
         self._network, self._sees_more = network, see is not None
         from_rows = network.from_rows() if see is None else None
         # No method of this object, which would keep it alive in a circle.
-        self.forward: Forward = (
+        self.run: Forward = (
             _forward(network, see, bool(plan.model_config.get("_time_major")))
             if from_rows is None
             else _of_rows("q" in network.bound.network.outputs, from_rows)
         )
 
-    def policy_outputs(
-        self, columns: Columns, state: Sequence[Array] = (), seq_lens: Any = None
-    ) -> ArrayOutputs:
-        """Run the network on a batch.
-
-        The state is one array `(B, ...)` per entry of `get_initial_state`; `seq_lens` counts the
-        steps of padded sequences.
-        """
-        return self.forward(columns, state, seq_lens)
-
-    def get_initial_state(self) -> list[Array]:
-        """The state at an episode's start, without batch dimension; empty if stateless."""
-        return list(self._network.initial_state())
+    def chooser(self, rng: np.random.Generator) -> Distribution:
+        """The numpy distribution."""
+        return self.distribution
 
     def direct(self) -> tuple[ColumnStack | Stack, Finish | None] | None:
         """See `ArrayNetwork.direct`; None where the network sees more than observations."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy.typing as npt
 from gymnasium.spaces import Space
 
 from ...core.algorithms import family_of
 from ...core.importing.torch_needed import torch_needed
+from ...core.types import Array
 from ..distributions.choice import DistributionChoice, by_space, distribution_for
 from ..models.as_data import Shapes
 from .agreement import Claim, dense_claims, refuse_disagreement
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ..tf.layers import Layer
     from .head import PolicyHead
 
-Array = npt.NDArray[Any]
 Settings = Mapping[str, Any]
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from typing_extensions import override
 
 from ...core.arrays.tensors import as_array
 from ...core.runtime.torch_draws import drawing
+from ...core.types import Array
 from ..distributions.action_leaves import map_actions
 from ..exploration.exploration import Choice
 from ..exploration.tensors import DistributionSource
-
-Array = npt.NDArray[Any]
 
 
 class TorchSource(DistributionSource):

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
 
 from ...core import nest
-from ...core.nets.activations import Float32
+from ...core.nets.numpy_layers import Float32
 from ..distributions.action_leaves import leaf_spaces
 
 _LARGEST_TABLE: Final = 256

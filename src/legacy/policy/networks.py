@@ -17,7 +17,7 @@ from gymnasium.spaces import Space
 from ...core import nest
 from ...core.errors import ConfigError, WeightsError
 from ...core.importing.torch_needed import torch_needed
-from ...core.nets.numpy_columns import numpy_serves
+from ...core.nets.numpy_layers import numpy_serves
 from ...core.runtime.sharing import Turn
 from ...core.types import Array
 from ..distributions.families import Family
@@ -58,21 +58,6 @@ class Network(Protocol):
 
     def chooser(self, rng: np.random.Generator) -> Chooser:
         """What turns distribution inputs into actions."""
-
-
-class ArrayNetwork:
-    """A head in numpy."""
-
-    def __init__(self, head: ArrayHead) -> None:
-        self.head = head
-        self.initial_state = head.get_initial_state()
-        self.bare_when_greedy = head.bare_when_greedy
-        self.distribution = head.distribution.arrays()
-        self.run = head.forward
-
-    def chooser(self, rng: np.random.Generator) -> Chooser:
-        """The numpy distribution."""
-        return self.distribution
 
 
 class TorchNetwork:
@@ -246,12 +231,11 @@ class PolicyNetworks:
             )
         return TorchNetwork(head, self.device)
 
-    def _twin(self, weights: Mapping[str, Array] | None) -> ArrayNetwork | None:
+    def _twin(self, weights: Mapping[str, Array] | None) -> ArrayHead | None:
         """The numpy twin of the network, where one may act and there is one."""
         if weights is None or self.device != "cpu" or self.noise != "mean":
             return None
-        head = build_array_head(self.algorithm, *self._spaces, self._config, weights)
-        return None if head is None else ArrayNetwork(head)
+        return build_array_head(self.algorithm, *self._spaces, self._config, weights)
 
 
 def _check_like(current: Mapping[str, Array], fresh: Mapping[str, Array]) -> None:

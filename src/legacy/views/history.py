@@ -7,12 +7,36 @@ back is one gather, whatever n is.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any, Final
 
 import numpy as np
 
 from ...core import nest
 from ...core.types import Array, Nest
+
+_UNROLLS = count()
+
+
+class Slot:
+    """One agent of one environment, as long as its episode lasts.
+
+    Attributes:
+        index: Its place in the history store.
+        t: The number of its step, -1 for the first observation.
+        unroll_id: A number of its own.
+        steps: How many steps it made after its first observation.
+        newest: The columns of its last step, if it came alone.
+    """
+
+    __slots__ = ("index", "newest", "steps", "t", "unroll_id")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.t = -1
+        self.steps = 0
+        self.newest: dict[str, Any] | None = None
+        self.unroll_id = next(_UNROLLS)
 
 
 class HistoryStore:

@@ -15,7 +15,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from ...core.columns import Columns
-from ...core.nets.activations import HALF, ONE, Float32
+from ...core.nets.numpy_layers import HALF, ONE, Float32
 from ..modules.dense_pass import is_unwatched
 from ..modules.dqn import DefaultDQNTorchRLModule
 from .dense_layers import DenseLayers, Room, has_axes, side_by_side

@@ -15,8 +15,7 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import Self
 
-from ...core.nets.activations import ONE, ZERO, Activation, Float32, relu, tanh
-from ...core.nets.numpy_columns import numpy_serves
+from ...core.nets.numpy_layers import ONE, ZERO, Activation, Float32, numpy_serves, relu, tanh
 from ..modules.dense_pass import is_unwatched, layers_in
 from ..modules.encoders import TorchMLPEncoder
 from ..modules.layers import TorchMLP, TorchMLPHead

@@ -18,7 +18,7 @@ from typing_extensions import Self
 
 from ...core.columns import Columns
 from ...core.data.teachers import TEACHER_INPUTS
-from ...core.nets.activations import HALF, ONE, Float32
+from ...core.nets.numpy_layers import HALF, ONE, Float32
 from ..distributions.torch_continuous import TorchDiagGaussian
 from ..distributions.torch_discrete import TorchCategorical
 from ..modules.dense_pass import is_unwatched

@@ -66,7 +66,7 @@ def test_numpy_gives_what_torch_gives(kind, model, action_space, rng):
 def test_large_weights_are_not_held_twice(monkeypatch, rng):
     """They are read where the actor's module has them, and give the same."""
     monkeypatch.setattr("rlconnect.bridge.actor.dense_modules.LARGE", 100)
-    monkeypatch.setattr("rlconnect.core.nets.numpy_columns.LARGE", 100)
+    monkeypatch.setattr("rlconnect.core.nets.numpy_layers.LARGE", 100)
     module = made(DefaultPPOTorchRLModule, spaces.Discrete(3), {"fcnet_hiddens": [8, 8]})
     obs = rng.normal(size=(6, 5)).astype(np.float32)
     wanted = module.forward_inference({"obs": torch.from_numpy(obs)})["action_dist_inputs"]

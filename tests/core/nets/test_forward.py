@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rlconnect.core.errors import ConfigError, PieceError, RlconnectError
 from rlconnect.core.nets import bind, network_of
-from rlconnect.core.nets.activations import ACTIVATIONS, activation_name
 from rlconnect.core.nets.arrays import ArrayNetwork
 from rlconnect.core.nets.kinds import KINDS
+from rlconnect.core.nets.numpy_layers import ACTIVATIONS, activation_name
 from rlconnect.core.nets.tensors import TensorNetwork
 from torch import nn
 

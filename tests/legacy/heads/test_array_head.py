@@ -26,7 +26,7 @@ def array_head_of(recorded):
 
 def outputs(head, recorded):
     state = [v for k, v in sorted(recorded.columns.items()) if k.startswith("state_in")]
-    return head.policy_outputs(recorded.columns, state)
+    return head.run(recorded.columns, state, None)
 
 
 def test_outputs_are_rays(case, recording):
@@ -68,16 +68,6 @@ def mean_outputs(recorded):
         return head.policy_outputs({"obs": obs}).dist_inputs.numpy()
 
 
-def test_initial_states_are_fresh_each_time(recording):
-    """A caller may write into the initial state it was given."""
-    head = array_head_of(recording("2.7.2-ppo_lstm_prev"))
-
-    head.get_initial_state()[0][:] = 1
-
-    assert [part.shape for part in head.get_initial_state()] == [(16,), (16,)]
-    assert not head.get_initial_state()[0].any()
-
-
 def test_missing_weights_are_named(recording):
     """Weights that lack a layer are an error, not another network."""
     recorded = recording("2.7.2-ddpg")
@@ -108,8 +98,8 @@ def test_numpy_heads_do_not_load_torch():
         "act = gym.spaces.Discrete(2)\n"
         "config = {'model': {'fcnet_hiddens': [3]}}\n"
         "head = build_array_head('A2C', gym.spaces.Box(-1, 1, (4,)), act, config, w)\n"
-        "out = head.policy_outputs({'obs': np.zeros((1, 4), np.float32)})\n"
-        "choose_actions(head.distribution.arrays(), out.dist_inputs, out.extra,\n"
+        "out = head.run({'obs': np.zeros((1, 4), np.float32)}, (), None)\n"
+        "choose_actions(head.distribution, out.dist_inputs, out.extra,\n"
         "    exploration_for(act), explore=True, timestep=0, rng=np.random.default_rng(0))\n"
         "sys.exit('torch' in sys.modules)"
     )

@@ -26,7 +26,7 @@ def test_actions_fill_a_bounded_space_and_no_other(bounded):
 
     with torch.no_grad():
         actions = head.policy_outputs({"obs": torch.from_numpy(obs)}).dist_inputs.numpy()
-    by_numpy = build_array_head("TD3", *spaces, config, weights).policy_outputs({"obs": obs})
+    by_numpy = build_array_head("TD3", *spaces, config, weights).run({"obs": obs}, (), None)
 
     assert ("policy_model.action_out_squashed.low_action" in weights) == bounded
     assert "twin_q_model.twin_q_out._model.0.weight" in weights

@@ -50,7 +50,7 @@ def head_with(weights, model_config, obs_space, action_space, num_outputs):
 
 def outputs_of(head, obs, state=(), seq_lens=None, **columns):
     """Outputs, values and the state afterwards."""
-    found = head.policy_outputs({"obs": obs, **columns}, state, seq_lens)
+    found = head.run({"obs": obs, **columns}, state, seq_lens)
     return found.dist_inputs, found.extra.get("vf_preds"), found.state_out
 
 
@@ -217,7 +217,7 @@ def test_torch_is_never_imported():
         "     '_value_branch._model.0.bias': np.ones(1)}\n"
         "net = build_array_head('PG', gym.spaces.Box(-1, 1, (4,)), gym.spaces.Discrete(2),\n"
         "                       {'model': {'fcnet_hiddens': []}}, w)\n"
-        "found = net.policy_outputs({'obs': np.ones((1, 4))}).dist_inputs\n"
+        "found = net.run({'obs': np.ones((1, 4))}, (), None).dist_inputs\n"
         "assert found.tolist() == [[5.0, 5.0]]\n"
         "assert 'torch' not in sys.modules\n"
     )
@@ -254,7 +254,7 @@ def test_calls_that_do_not_fit(call, error, match):
 
 def test_initial_state():
     """An LSTM starts from zeros, one row without batch dimension per array."""
-    state = lstm_net().get_initial_state()
+    state = lstm_net().initial_state
 
     assert [s.shape for s in state] == [(3,), (3,)]
     assert not any(s.any() for s in state)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from rlconnect.core.errors import ConfigError, PieceError, SpaceError, WeightsError
-from rlconnect.core.nets.numpy_columns import MAX_NUMPY_ROWS
+from rlconnect.core.nets.numpy_layers import MAX_NUMPY_ROWS
 from rlconnect.legacy import (
     Policy,
     SampleBatch,

@@ -7,9 +7,10 @@ import sys
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete
-from rlconnect.core.nets.numpy_columns import MAX_NUMPY_ROWS
+from rlconnect.core.nets.numpy_layers import MAX_NUMPY_ROWS
 from rlconnect.legacy import Policy
-from rlconnect.legacy.policy.networks import ArrayNetwork, TorchNetwork, rows_of
+from rlconnect.legacy.heads.array_head import ArrayHead
+from rlconnect.legacy.policy.networks import TorchNetwork, rows_of
 
 from tests.legacy.replay import GOLDEN, Recording, batch_outputs, folders, gap, named
 from tests.legacy.test_recordings import MODELS, names
@@ -27,7 +28,7 @@ def test_dense_and_lstm_networks_act_in_numpy(name):
 
     small, large = (policy.networks.for_rows(rows) for rows in (1, MAX_NUMPY_ROWS + 1))
 
-    assert isinstance(small, ArrayNetwork if name in IN_NUMPY else TorchNetwork)
+    assert isinstance(small, ArrayHead if name in IN_NUMPY else TorchNetwork)
     assert isinstance(large, TorchNetwork)
 
 
