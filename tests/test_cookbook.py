@@ -19,7 +19,7 @@ from rlconnect.bridge import (
     register_twin,
     save_migrated,
 )
-from rlconnect.bridge.twins import authors_own
+from rlconnect.bridge.twins import twin
 from rlconnect.core.errors import CheckpointError, PieceError
 from rlconnect.legacy import ActionConnector, Policy, create_connectors_for_policy
 from rlconnect.legacy.connectors import registry
@@ -55,7 +55,7 @@ class DeadZoneConnector(ActionConnector):
 @pytest.fixture
 def old(monkeypatch):
     """A policy with that connector, some of whose actions are near zero and some are not."""
-    monkeypatch.setattr(authors_own, "_WORDS", {})
+    monkeypatch.setattr(twin, "_WORDS", {})
     monkeypatch.setattr(registry, "_ADDED", {"DeadZoneConnector": DeadZoneConnector})
     policy = Policy(SEEN, TAKEN, {"seed": 0})
     policy.set_weights(

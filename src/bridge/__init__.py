@@ -29,7 +29,7 @@ _HOME: Final = {
     # Wrapping what is of one stack for the other
     "LegacyActionConnectorV2": ".wrap.action_connector",
     "LegacyAgentConnectorV2": ".wrap.agent_connector",
-    "LegacyMultiPolicyModule": ".wrap.multi_policy_module",
+    "LegacyMultiPolicyModule": ".wrap.triple",
     "LegacyPolicyModule": ".wrap.policy_module",
     "V2AsLegacyConnector": ".wrap.v2_as_legacy",
     "policy_to_v2": ".wrap.triple",
@@ -56,7 +56,7 @@ _HOME: Final = {
     "migrate": ".migrate.front_door",
     "native_module": ".twins.native_module",
     "plan_migration": ".migrate.plan",
-    "register_twin": ".twins.authors_own",
+    "register_twin": ".twins.twin",
     "save_migrated": ".migrate.checkpoint",
     "scoreboard": ".migrate.scoreboard",
     "to_ray": ".migrate.ray_checkpoint",

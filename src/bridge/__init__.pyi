@@ -20,14 +20,12 @@ from .proof.verdict import Verdict as Verdict
 from .proof.verify import verify as verify
 from .teach.taught import Lesson as Lesson, Taught as Taught
 from .teach.teach import kickstart as kickstart, teach as teach
-from .twins.authors_own import register_twin as register_twin
 from .twins.native_module import native_module as native_module
 from .twins.step import MigrationStep as MigrationStep
-from .twins.twin import Refusal as Refusal
+from .twins.twin import Refusal as Refusal, register_twin as register_twin
 from .wrap.action_connector import LegacyActionConnectorV2 as LegacyActionConnectorV2
 from .wrap.agent_connector import LegacyAgentConnectorV2 as LegacyAgentConnectorV2
-from .wrap.multi_policy_module import LegacyMultiPolicyModule as LegacyMultiPolicyModule
 from .wrap.policy_module import LegacyPolicyModule as LegacyPolicyModule
-from .wrap.triple import policy_to_v2 as policy_to_v2, use_policy as use_policy
+from .wrap.triple import LegacyMultiPolicyModule as LegacyMultiPolicyModule, policy_to_v2 as policy_to_v2, use_policy as use_policy
 from .wrap.v2_as_legacy import V2AsLegacyConnector as V2AsLegacyConnector
 _HOME: dict[str, str]

@@ -10,7 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from ..bridge.over_data.words import TITLES, answer, bins, difference_words, weight_words
+from ..bridge.over_data.page import TITLES, answer, bins, difference_words, weight_words
 from ..core.text.visible import visible
 
 if TYPE_CHECKING:

@@ -105,7 +105,7 @@ def _exported(actor: Actor, name: str, file: Path, kind: Any, dry_run: bool) -> 
 
 def show_program(file: Path, *, as_json: bool) -> None:
     """Print the manifest of an exported policy."""
-    from ..bridge.exported.manifest import read_manifest
+    from ..bridge.exported.opened import read_manifest
     from ..core.text.visible import visible
 
     manifest = read_manifest(file)

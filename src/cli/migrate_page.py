@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..core.text.shell import shell_path
-from ..core.text.visible import visible
+from ..core.text.visible import shell_path, visible
 
 if TYPE_CHECKING:
     from ..bridge.migrate.plan import MigrationPlan

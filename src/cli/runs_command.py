@@ -54,8 +54,7 @@ def runs(
         return
     from rich.text import Text
 
-    from ..core.text.shell import command
-    from ..core.text.visible import visible
+    from ..core.text.visible import command, visible
 
     show(_table(opened))
     for trial in opened.trials:

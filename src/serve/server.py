@@ -12,15 +12,46 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from ..core.errors import CheckpointNotFoundError, ConfigError, RlconnectError
-from . import admin, kserve, stream
+from . import admin, kserve
 from .answers import log
 from .app import App
+from .errors import ServeError
+from .http.messages import Request
 from .http.parsing import HttpLimits
-from .http.protocol import Connections
+from .http.protocol import Answer, Connections
+from .http.websocket import Message, WebSocket, accept
 from .loading import first_versions
 from .models import Model
 from .sessions import SessionTable
 from .settings import ServeSettings
+from .wire import JSON_CODEC, MSGPACK_CODEC, Codec
+
+
+def open_stream(app: App, request: Request, answer: Answer) -> WebSocket:
+    """A WebSocket on which each message is a step, and a session that ends with it."""
+    standard = {"policy": request.query.get("policy"), "session": app.sessions.new_id()}
+
+    def on_message(socket: WebSocket, message: Message) -> None:
+        codec: Codec = JSON_CODEC if isinstance(message, str) else MSGPACK_CODEC
+
+        def reply(status: int, document: Any) -> None:
+            status, data = codec.encoded(status, document)
+            if status != 200:
+                data = codec.encode({**codec.decode(data), "status": status})
+            socket.send(data.decode() if codec is JSON_CODEC else data)
+
+        try:
+            fields = codec.decode(message.encode() if isinstance(message, str) else message)
+        except ServeError as error:
+            reply(error.status, error.to_dict())
+            return
+        app.act({**standard, **fields} if isinstance(fields, dict) else fields, reply)
+
+    def on_end() -> None:
+        app.end_sessions(standard["session"] or "")
+
+    return WebSocket(accept(request), on_message, on_end, app.max_message)
+
 
 _GRACE = 0.25
 """Seconds in which idle clients may still send what they were just about to."""
@@ -69,7 +100,7 @@ def empty_app(settings: ServeSettings) -> App:
     )
     admin.mount(app, settings.admin_token)
     kserve.mount(app)
-    stream.mount(app)
+    app.mounted["/v1/stream"] = open_stream
     return app
 
 

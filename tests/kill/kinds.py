@@ -89,7 +89,7 @@ class Tree(Kind):
             save(self.target, label * 500, parts, ending)
 
     def label(self):
-        from rlconnect.core.vault.one_save import read_as_one
+        from rlconnect.core.vault.save_manifest import read_as_one
 
         def read(kept):
             found = []

@@ -19,7 +19,7 @@ from ...core.step.slots import Key, default_keys
 from ...core.types import Nest
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..triple import V2Triple
-from .module_values import fetches_of, values_of
+from .module_brain import fetches_of, values_of
 from .player import Player, Turn
 
 

@@ -24,11 +24,11 @@ from ...core.errors import PieceError
 from ...core.spaces.own_layout import space_to_data
 from ...core.step.plan import ActPlan
 from ...core.step.tensor_step import placed
-from ...core.text.first_line import first_line
+from ...core.text.visible import first_line
 from ...core.types import Array
 from ...core.version import __version__
 from ..actor.actor import Actor
-from ..actor.pipeline_player import PipelinePlayer
+from ..actor.players import PipelinePlayer
 from ..exported.files import write_artifact
 from ..exported.opened import quiet
 from ..traced.plan import traced_plan

@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from ...core.errors import MissingExtraError, PieceError
 from ...core.step.tensor_step import placed
-from ...core.text.first_line import first_line
+from ...core.text.visible import first_line
 from ...core.types import Array
 from ..exported.opened import onnx_session, quiet
 from .flat_step import FlatStep

@@ -11,8 +11,7 @@ from ...core.text.visible import visible
 from ..actor.actor import Actor
 from ..loading.mapping import PolicyMapping
 from ..loading.natives import Natives, Source, natives_in, natives_of
-from .acts import Acts
-from .loaded_policy import LoadedPolicy
+from .loaded_policy import Acts, LoadedPolicy
 
 
 class LoadedPolicies(Acts, Mapping[str, LoadedPolicy]):

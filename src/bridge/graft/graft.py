@@ -13,7 +13,7 @@ from gymnasium.spaces import Space
 
 from ...core.adapters import AdapterChain
 from ...core.errors import PieceError, WeightsError
-from ...core.spaces.probe_observations import sampled_courses
+from ...core.spaces.values import sampled_courses
 from ...legacy.policy.policy import Policy
 from ...v2.connectors.module_to_env.adapt_actions import AdaptActions
 from ...v2.connectors.module_to_env.normalize_and_clip_actions import NormalizeAndClipActions

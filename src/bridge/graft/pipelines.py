@@ -15,7 +15,7 @@ from ...core.arrays.batching import batch as batched
 from ...core.arrays.moments import Moments
 from ...core.errors import PieceError
 from ...core.formulas.running_stat import RunningStat
-from ...core.spaces.probe_observations import sampled_courses
+from ...core.spaces.values import sampled_courses
 from ...core.spaces.walk import flat_dim, leaf_spaces
 from ...core.types import Array
 from ...v2.connectors.common.flatten_observations import FlattenObservations

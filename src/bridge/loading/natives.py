@@ -13,15 +13,15 @@ from gymnasium.spaces import Space
 from ...core.data.budget import one_load
 from ...core.errors import NotACheckpointError, PieceError
 from ...core.importing.torch_needed import torch_needed
-from ...core.text.shell import command
+from ...core.text.visible import command
 from ...core.vault import open_checkpoint
 from ...core.vault.chosen import chosen
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.file_names import MIGRATION_FILE
 from ...core.vault.files.places import named, on_disk
-from ...core.vault.one_save import of_one_save
 from ...core.vault.opening import of_newest
 from ...core.vault.players import saved_players
+from ...core.vault.save_manifest import of_one_save
 from ...legacy.connectors.adapted import acted_space, seen_space
 from ...legacy.policy.policy import Policy
 from ..exported.files import program_in
@@ -29,7 +29,7 @@ from ..triple import V2Triple, is_triple
 from .mapping import PolicyMapping
 from .options import check_known, legacy_options, module_options, words_of
 from .several import mapping_of
-from .triple_places import has_pipelines
+from .triples import has_pipelines
 
 Native: TypeAlias = Any
 """A `Policy`, a `V2Triple`, or an exported `Artifact`."""

@@ -23,13 +23,15 @@ from ...core.vault.file_names import (
     LEARNER_CONNECTOR,
     MIGRATION_FILE,
     MODULE,
+    MODULE_PLACES,
     MODULE_TO_ENV,
+    RUNNER_PLACES,
 )
 from ...core.vault.files.places import is_elsewhere, on_disk
 from ...core.vault.files.reading import part_of, read_json
 from ...core.vault.layout import locate
-from ...core.vault.one_save import of_one_save
 from ...core.vault.own.own_format import read_document
+from ...core.vault.save_manifest import of_one_save
 from ...v2.connectors.common.agent_to_module_mapping import AgentToModuleMapping, LostMapping
 from ...v2.connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline
 from ...v2.connectors.module_to_env.module_to_env_pipeline import (
@@ -43,7 +45,25 @@ from ..triple import V2Triple
 from .agent_pieces import has_own_pieces, module_pipelines
 from .mapping import Casting, PolicyMapping
 from .options import words_of
-from .triple_places import has_pipelines, module_in, runner_in
+
+
+def runner_in(folder: str | os.PathLike[str]) -> str | None:
+    """The place of a runner below a folder; None where there is none."""
+    places = (n for n in RUNNER_PLACES if part_of(folder, n + ENV_TO_MODULE).is_dir())
+    return next(places, None)
+
+
+def module_in(folder: str | os.PathLike[str]) -> Path | None:
+    """The folder of a module below another one; None where there is none."""
+    return next(
+        (place for place in (part_of(folder, n) for n in MODULE_PLACES) if place.is_dir()), None
+    )
+
+
+def has_pipelines(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds a module of the new stack with its pipelines."""
+    return runner_in(path) is not None and module_in(path) is not None
+
 
 STEPS: Final = "num_env_steps_sampled_lifetime"
 """What RLlib's env runners call their count."""

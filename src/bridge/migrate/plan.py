@@ -19,7 +19,7 @@ from ...core.errors import (
     UnknownNameError,
 )
 from ...core.spaces.own_layout import space_from_data, space_to_data
-from ...core.spaces.probe_observations import Course, sampled_courses
+from ...core.spaces.values import Course, sampled_courses
 from ...legacy.connectors.adapted import seen_space
 from ...legacy.policy.certificate import certificate_of
 from ...legacy.policy.default_connectors import create_connectors_for_policy
@@ -39,6 +39,7 @@ from ..twins.mixture import learner_pieces, mixture
 from ..twins.native_module import native_module
 from ..twins.step import proof_from
 from ..twins.step_order import steps_of
+from .ray_config import training_settings
 from .saved_plan import (
     FORMAT,
     NATIVE,
@@ -51,7 +52,6 @@ from .saved_plan import (
     saved_plan,
     write_plan,
 )
-from .training_settings import training_settings
 from .ways_on import ways_on
 
 

@@ -42,9 +42,8 @@ from ...v2.connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPip
 from ...v2.modules.multi_rl_module import MultiRLModule
 from ...v2.modules.multi_spec import MultiRLModuleSpec
 from ...v2.saving.checkpoint_files import write_component
-from .ray_config import BY_MODULE, is_plain, named, spec_of
+from .ray_config import BY_MODULE, is_plain, named, spec_of, training_settings
 from .ray_parts import is_face
-from .training_settings import training_settings
 
 _OF_MODULES: Final = {
     "DQN": ("double_q", "dueling", "epsilon", "num_atoms", "v_max", "v_min"),

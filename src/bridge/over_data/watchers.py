@@ -25,9 +25,8 @@ from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..actor.episode_player import EpisodePlayer
 from ..actor.legacy_brain import LegacyBrain
 from ..actor.module_brain import ModuleBrain
-from ..actor.pipeline_player import PipelinePlayer
 from ..actor.player import PlannedPlayer, Player
-from ..actor.players import player_of
+from ..actor.players import PipelinePlayer, player_of
 from ..loading.natives import Native
 from ..triple import V2Triple
 from .choices import Choices, flat_view

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.vault.files.fingerprint import fingerprint_of
 from ...core.version import __version__
-from .paired_weights import weights_behind
+from .paired_settings import weights_behind
 from .staged import Staged
 
 NOT_TOLD: Final = "not told"

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core import nest
 from ...core.errors import ConfigError, SpaceError
-from ...core.spaces.probe_observations import Course, recorded_courses
+from ...core.spaces.values import Course, recorded_courses
 from ...core.vault.files.number_files import read_arrays
 from ...offline.dataset import open_dataset
 from ...v2.algorithms.episode_files import SUFFIX, read_episodes

@@ -19,7 +19,7 @@ from ...legacy.connectors.agent.obs_preproc import ObsPreprocessorConnector
 from ...legacy.policy.stages import stages_of
 from ...v2.connectors.stateful_modules import is_stateful
 from ...v2.episodes.single_agent import SingleAgentEpisode
-from ..actor.module_values import values_of
+from ..actor.module_brain import values_of
 from ..triple import V2Triple
 from ..wrap.policy_module import LegacyPolicyModule
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.arrays.stage_differences import StageComparison
-from ...core.data.json_data import as_json
+from ...core.data.plain_data import as_json
 from .evidence import Evidence
 
 _MOST_NUMBERS: Final = 10_000

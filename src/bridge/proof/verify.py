@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.arrays.stage_differences import Differences
 from ...core.errors import PieceError
-from ...core.spaces.probe_observations import Course, sampled_courses
+from ...core.spaces.values import Course, sampled_courses
 from ...core.types import Nest
 from ...legacy.policy.policy import Policy
 from ...legacy.policy.stages import LegacyStages
@@ -18,8 +18,7 @@ from ..loading.natives import natives_of
 from ..played_episodes import play_alone
 from ..triple import V2Triple
 from .evidence import Evidence, Side
-from .paired_settings import PairedSettings, paired_settings, settings_stage
-from .paired_weights import paired_weights
+from .paired_settings import PairedSettings, paired_settings, paired_weights, settings_stage
 from .recorded import action_row, courses_for
 from .staged import PlayedStages, Staged, in_form_of
 from .verdict import Returns, Verdict, together

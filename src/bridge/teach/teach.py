@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
+import gymnasium as gym
 import numpy as np
+from gymnasium.spaces import Space
 
+from ...core import nest
 from ...core.columns import DEFAULT_MODULE_ID
-from ...core.errors import ConfigError
+from ...core.errors import ConfigError, EpisodeError
+from ...offline.dataset import Dataset
+from ...offline.recordings import Recording
 from ...v2.config.algorithm_config import AlgorithmConfig
 from ...v2.env_runners.multi_agent import MultiAgentEnvRunner
 from ...v2.env_runners.single_agent import SingleAgentEnvRunner
@@ -25,9 +30,61 @@ from ..loading.triples import triples_of
 from ..over_data.watched import dataset_at
 from ..triple import V2Triple
 from .labels import teacher_of
-from .recorded_env import RecordedEnv, over_and_over
 from .student import Settling, Student, agent_spaces, maker, random_play, student_of, taught_config
 from .taught import Lesson, Taught, agreement, is_enough, save_student
+
+
+class RecordedEnv(gym.Env[Any, Any]):
+    """Goes through recorded episodes.
+
+    Args:
+        recordings: Gives the next episode.
+        observation_space: Of what was recorded.
+        action_space: Of what is done.
+    """
+
+    def __init__(
+        self,
+        recordings: Iterator[Recording],
+        observation_space: Space[Any],
+        action_space: Space[Any],
+    ) -> None:
+        self.observation_space, self.action_space = observation_space, action_space
+        self._recordings = recordings
+        self._episode: Any = None
+        self._step = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        """Go on to the next episode."""
+        super().reset(seed=seed)
+        self._episode, self._step = next(self._recordings), 0
+        return nest.taken(self._episode.observations, 0), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Give what came next."""
+        episode, at = self._episode, self._step
+        self._step = at + 1
+        is_over = self._step == len(episode)
+        is_end = is_over and episode.is_terminated
+        obs = nest.taken(episode.observations, self._step)
+        return obs, float(episode.rewards[at]), is_end, is_over and not is_end, {}
+
+
+def over_and_over(data: Dataset) -> Iterator[Recording]:
+    """The episodes of a dataset, read anew when all were given.
+
+    Raises:
+        EpisodeError: There is none.
+    """
+    while True:
+        has_any = False
+        for recording in data.recordings():
+            if len(recording):
+                has_any = True
+                yield recording
+        if not has_any:
+            raise EpisodeError("nobody can learn from no episodes", found=f"none in {data!r}")
+
 
 _ROUNDS: Final = 16
 """How many rounds' worth of steps are learnt from at a time, of all that were played."""

@@ -17,9 +17,7 @@ from ...core.spaces.values import corners
 from ...legacy.connectors.adapted import seen_space
 from ...legacy.policy.policy import Policy
 from ..wrap.legacy_columns import columns_beside, is_observation_stacked
-from .authors_own import twin_of_own
-from .snippets import agent_snippet
-from .twin import Twin, gone, native, wrapped
+from .twin import Twin, agent_snippet, gone, native, twin_of_own, wrapped
 
 _PROBES: Final = 8
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal, NamedTuple
+
+from ...core.errors import PieceError
+from ...legacy.connectors.registry import BUILT_INS
+from ...v2.connectors.connector import ConnectorV2
 
 Kind = Literal["native", "gone", "wrapped", "code"]
 """A native piece takes over; nothing has to; the old piece stays, wrapped; so it does, and only
@@ -68,3 +72,129 @@ class NoTwin(Exception):  # carries a refusal between our own functions only
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.refusal = Refusal(reason)
+
+
+def agent_snippet(name: str) -> str:
+    """A native piece on observations, to be filled in with what a connector's function does."""
+    return f'''from rlconnect.bridge import register_twin
+from rlconnect.v2 import SingleAgentObservationPreprocessor
+
+class {_class_name(name)}(SingleAgentObservationPreprocessor):
+    """What {name} did to data["obs"] and data["new_obs"]."""
+
+    def recompute_output_observation_space(self, input_observation_space, input_action_space):
+        return input_observation_space  # fill in, if the space changes
+
+    def preprocess(self, observation, episode):
+        return observation  # fill in
+
+register_twin({name!r}, {_class_name(name)})'''
+
+
+def action_snippet(name: str) -> str:
+    """A native piece on actions, to be filled in with what a connector's function does."""
+    return f'''from rlconnect.bridge import register_twin
+from rlconnect.v2 import ConnectorV2
+
+class {_class_name(name)}(ConnectorV2):
+    """What {name} did to actions."""
+
+    def __call__(self, *, batch, **kwargs):
+        column = "actions_for_env" if "actions_for_env" in batch else "actions"
+        batch["actions_for_env"] = {{
+            key: [self.change(action) for action in items] for key, items in batch[column].items()
+        }}
+        return batch
+
+    def change(self, action):
+        return action  # fill in
+
+register_twin({name!r}, {_class_name(name)})'''
+
+
+def network_snippet(name: str) -> str:
+    """A native module, to be filled in with what an author's network computes."""
+    return f'''from rlconnect.v2 import TorchRLModule, ValueFunctionAPI
+
+class {_class_name(name)}Module(TorchRLModule, ValueFunctionAPI):
+    """What {name} computed."""
+
+    def setup(self):
+        ...  # fill in: the layers
+
+    def _forward(self, batch, **kwargs):
+        return {{"action_dist_inputs": ...}}  # fill in
+
+    def compute_values(self, batch, embeddings=None):
+        ...  # fill in'''
+
+
+def _class_name(name: str) -> str:
+    return "".join(part if part.isidentifier() else "_" for part in name) or "Piece"
+
+
+class _Word(NamedTuple):
+    piece: type[ConnectorV2]
+    settings: Callable[[Any], Mapping[str, Any]] | None
+
+
+_WORDS: Final[dict[str, _Word]] = {}
+
+
+def register_twin(
+    connector: str | type,
+    piece: type[ConnectorV2],
+    settings: Callable[[Any], Mapping[str, Any]] | None = None,
+) -> None:
+    """Let a piece of the new stack take over from an old connector of your own in migrations.
+
+    The step is proven equal like any other, and taken back where it is not. Whoever loads what was
+    migrated needs the class of the piece: `@rlconnect.trust`, or `trust=[...]`.
+
+    Args:
+        connector: The old connector's class, or the name of it.
+        piece: The class that takes over; registered again, the last one counts.
+        settings: From the old connector to the piece's settings; it has none if left out.
+
+    Raises:
+        PieceError: The connector is the library's, or the piece is no ConnectorV2.
+
+    Example:
+        >>> from rlconnect.v2 import SingleAgentObservationPreprocessor
+        >>> class Halve(SingleAgentObservationPreprocessor):
+        ...     def preprocess(self, observation, episode):
+        ...         return observation / 2
+        >>> register_twin("HalveAgentConnector", Halve)
+    """
+    name = connector if isinstance(connector, str) else connector.__name__
+    if name in BUILT_INS:
+        raise PieceError(
+            "what takes over from a connector of the library's is known",
+            expected="a connector of your own",
+            found=name,
+        )
+    if not (isinstance(piece, type) and issubclass(piece, ConnectorV2)):
+        raise PieceError(
+            f"what takes over from {name}",
+            expected="a class derived from ConnectorV2",
+            found=repr(piece),
+        )
+    _WORDS[name] = _Word(piece, settings)
+
+
+def twin_of_own(connector: Any, snippet: Callable[[str], str]) -> Twin:
+    """What becomes of one of an author's connectors."""
+    name = type(connector).__name__
+    word = _WORDS.get(name)
+    if word is None:
+        return Twin(
+            "code",
+            f"{name} is its author's own: only they know what it means",
+            "the old piece, wrapped",
+            snippet=snippet(name),
+        )
+    settings = {} if word.settings is None else dict(word.settings(connector))
+    words = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+    return native(
+        f"{word.piece.__name__}({words})", lambda: [word.piece(**settings)], "its author's word"
+    )

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gymnasium.spaces import Space
+from typing_extensions import Self
 
 from ...core.errors import PieceError
+from ...core.trust import trust
 from ...legacy.connectors.adapted import acted_space, seen_space
 from ...legacy.connectors.context import ConnectorContext
 from ...legacy.policy.policy import Policy
@@ -23,12 +25,49 @@ from ...v2.connectors.module_to_env.module_to_env_pipeline import (
     ModuleToEnvPipeline,
     module_to_env_pipeline,
 )
+from ...v2.modules.multi_rl_module import MultiRLModule
+from ...v2.modules.multi_spec import MultiRLModuleSpec
 from ..triple import V2Triple
 from .action_connector import LegacyActionConnectorV2
 from .agent_connector import LegacyAgentConnectorV2
 from .legacy_columns import LegacyColumnsV2, columns_beside, is_observation_stacked
-from .multi_policy_module import LegacyMultiPolicyModule
 from .policy_module import LegacyPolicyModule
+
+
+@trust
+class LegacyMultiPolicyModule(MultiRLModule):
+    """Several legacy policies, each a `LegacyPolicyModule` by its id; native modules may join.
+
+    Example:
+        >>> from gymnasium.spaces import Box, Discrete
+        >>> policies = {name: Policy(Box(-1, 1, (4,)), Discrete(2)) for name in ("a", "b")}
+        >>> sorted(LegacyMultiPolicyModule.of(policies).keys())
+        ['a', 'b']
+    """
+
+    @classmethod
+    def of(cls, policies: Mapping[str, Policy], *, custom: Mapping[str, Any] | None = None) -> Self:
+        """The modules of policies, which stay as they are.
+
+        Args:
+            policies: By id.
+            custom: The user's own classes they were loaded with: `{"custom_models": {...}}`.
+        """
+        modules = cls()
+        for name, policy in policies.items():
+            modules.add_module(name, LegacyPolicyModule.of(policy, custom=custom))
+        return modules
+
+    @classmethod
+    def spec_of(
+        cls, policies: Mapping[str, Policy], *, custom: Mapping[str, Any] | None = None
+    ) -> MultiRLModuleSpec:
+        """What the module is built from, for a config; arguments as for `of`."""
+        specs = {
+            name: LegacyPolicyModule.spec_of(policy, custom=custom)
+            for name, policy in policies.items()
+        }
+        return MultiRLModuleSpec(multi_rl_module_class=cls, rl_module_specs=specs)
 
 
 def policy_to_v2(

@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 from .. import nest
 from ..pages.charts import wires
-from ..spaces.probe_observations import sampled_courses
+from ..spaces.values import sampled_courses
 from ..types import Array, Nest
 
 MOST: Final = 24

@@ -8,8 +8,13 @@ passed to a loader, or to a constructor, are never held to anything.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -131,3 +136,52 @@ def _shown(value: Any) -> str:
         return f"{value:,}" if abs(value) < 10**18 else f"{float(value):.1e}"
     except OverflowError:
         return "a number of more than 300 digits"
+
+
+_SMALLEST: Final = 64
+"""Bytes that a saved weight takes at least, its name included."""
+
+
+class _Load:
+    def __init__(self, path: str | os.PathLike[str], hint: str) -> None:
+        self.path = Path(path)
+        self.hint = hint
+
+    @cached_property
+    def room(self) -> Any:
+        from .weight_room import WeightRoom
+
+        size = sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
+        return WeightRoom(size, size // _SMALLEST, f"what {self.path.name} holds", self.hint)
+
+
+_LOAD: ContextVar[_Load | None] = ContextVar("_LOAD", default=None)
+
+
+@contextmanager
+def loading_from(path: str | os.PathLike[str], hint: str = "") -> Iterator[None]:
+    """Let networks that are built in a `with` block take about as much as a folder's files hold.
+
+    `hint` is what a caller does who wants more.
+    """
+    token = _LOAD.set(_Load(path, hint))
+    try:
+        yield
+    finally:
+        _LOAD.reset(token)
+
+
+@contextmanager
+def as_the_caller_says() -> Iterator[None]:
+    """Let networks that are built in a `with` block take all the memory they need."""
+    token = _LOAD.set(None)
+    try:
+        yield
+    finally:
+        _LOAD.reset(token)
+
+
+def room_of_the_load() -> AbstractContextManager[Any]:
+    """The bound on networks that are built in the running load; no bound outside of one."""
+    load = _LOAD.get()
+    return nullcontext() if load is None else load.room

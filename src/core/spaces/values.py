@@ -7,13 +7,15 @@ a value does not lie in a space.
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 import gymnasium as gym
 import numpy as np
 
+from .. import nest
 from ..data.budget import DEFAULT_MAX_BYTES, Budget
 from ..errors import SpaceError
 from ..types import Array, Nest
@@ -240,3 +242,42 @@ _VALUES: Final[dict[str, Callable[[Any, _Choice, Budget], Any]]] = {
     "OneOf": _one_of,
     "Simplex": lambda space, choice, budget: choice.shares(space),
 }
+
+
+_LARGE: Final = 1e6
+_NEAR: Final = 1e3
+
+Course = list[Nest]
+"""The observations of one episode, in order."""
+
+
+def sampled_courses(
+    space: Any, *, count: int, length: int, seed: int, with_corners: bool = True
+) -> list[Course]:
+    """Random episodes of a space, and one for each of its corners.
+
+    Numbers beyond a million are drawn in to a thousand: spaces whose bounds are those of float32
+    would only show that networks overflow. The space's own generator is left as it was.
+    """
+    seeded = copy.deepcopy(space)
+    seeded.seed(seed)
+    courses = [[_reachable(seeded.sample()) for _ in range(length)] for _ in range(count)]
+    if not with_corners:
+        return courses
+    return courses + [[_reachable(value)] * length for _, value in corners(space)]
+
+
+def _reachable(value: Nest) -> Nest:
+    def drawn_in(leaf: Any) -> Any:
+        if not isinstance(leaf, np.ndarray) or leaf.dtype.kind != "f":
+            return leaf
+        return np.where(np.abs(leaf) > _LARGE, np.sign(leaf) * _NEAR, leaf).astype(leaf.dtype)
+
+    return nest.map_structure(drawn_in, value)
+
+
+def recorded_courses(observations: Sequence[Any]) -> list[Course]:
+    """Recorded episodes: a list of lists, or else one episode."""
+    if len(observations) and isinstance(observations[0], list):
+        return [list(course) for course in observations]
+    return [list(observations)]

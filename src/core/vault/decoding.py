@@ -22,8 +22,7 @@ from .decode.torch_file import decode_torch
 from .decode.walk import named_places
 from .file_names import DOCUMENT_ENDING, ENCODINGS
 from .files.other_files import HEAD, other_file_error
-from .files.passing_bytes import PassingBytes
-from .files.reading import read_bytes, read_passing
+from .files.reading import PassingBytes, read_bytes, read_passing
 from .records.records import (
     CallRecord,
     FileRecord,

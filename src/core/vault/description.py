@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from ..data.json_data import as_json
+from ..data.plain_data import as_json
 from ..nets.evidence import Records
-from ..nets.words import layer_words
 from ..spaces.own_layout import space_to_data
 from ..spaces.text import describe
-from ..text.shell import command
+from ..text.visible import command
 from .chosen import chosen
 from .file_names import ENV_RUNNER
-from .network_words import network
+from .network_words import layer_words, network
 from .next_steps import next_steps
 from .plain import Plainer
 from .proposed_networks import needs_network, proposed_network, records_near

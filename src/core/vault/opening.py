@@ -22,10 +22,9 @@ from .decode.load_limits import DEFAULT_LIMITS, Limits, one_load
 from .decoding import Decoding
 from .files.places import is_elsewhere, named, on_disk
 from .layout import Node, locate, newest_below
-from .one_save import read_as_one, was_checked
 from .records.records import Checkpoint, unsafe_line
 from .records.weights import WeightTable
-from .save_manifest import KEY, check_save
+from .save_manifest import KEY, check_save, read_as_one, was_checked
 
 _Read = TypeVar("_Read")
 

@@ -240,7 +240,7 @@ class ColumnStore(dict[str, Any]):
         return f"{type(self).__name__}({self.count}{sequences}: {names})"
 
     def _repr_html_(self) -> str:
-        from ...core.pages.columns import columns_html
+        from ...core.pages.figure import columns_html
 
         return columns_html(f"{type(self).__name__} of {self.count}", {"": self})
 

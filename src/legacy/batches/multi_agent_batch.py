@@ -133,7 +133,7 @@ class MultiAgentBatch:
         return f"MultiAgentBatch({self.policy_batches}, env_steps={self.count})"
 
     def _repr_html_(self) -> str:
-        from ...core.pages.columns import columns_html
+        from ...core.pages.figure import columns_html
 
         policies = {f"policy {name}": each for name, each in self.policy_batches.items()}
         return columns_html(f"MultiAgentBatch of {self.count} environment steps", policies)

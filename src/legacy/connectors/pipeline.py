@@ -14,9 +14,16 @@ from ...core.runtime.sessions import MAX_SESSIONS, Sessions
 from ...core.runtime.sharing import Turn
 from ...core.text.near_names import did_you_mean
 from ...core.text.visible import visible_lines
-from .connector import ActionConnector, AgentConnector, Connector, works_on_all
+from .connector import (
+    ActionConnector,
+    AgentConnector,
+    AgentPlan,
+    AnswerPlan,
+    Connector,
+    Plan,
+    works_on_all,
+)
 from .context import ConnectorContext
-from .planned import AgentPlan, AnswerPlan, Plan
 from .rows import Rows, answers_of, output_rows
 from .timers import Timer
 from .types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType

@@ -12,7 +12,8 @@ from ...core.data.checked import real
 from ...core.data.damage import at
 from ...core.errors import ConfigError
 from ...core.formulas.schedules import PiecewiseSchedule, Schedule, schedule_from
-from .exploration import ActionSource, Array, Choice, Exploration, no_logp, with_worker_schedule
+from ...core.types import Array
+from .exploration import ActionSource, Choice, Exploration, no_logp, with_worker_schedule
 
 
 class GaussianNoise(Exploration):

@@ -10,7 +10,8 @@ import torch
 from ..distributions.action_leaves import map_actions
 
 if TYPE_CHECKING:
-    from .exploration import Array, Choice, Exploration
+    from ...core.types import Array
+    from .exploration import Choice, Exploration
 
 
 class DistributionSource:

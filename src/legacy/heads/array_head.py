@@ -22,10 +22,8 @@ from ...core.types import Array
 from ..distributions.families import Family as Distribution
 from ..models.defaults import has_learned_swish
 from ..models.leaves import action_encoder, action_width
-from .algorithms import algorithm_named
 from .described import Observed, bound_to
-from .family import Blueprint, family
-from .network_setting import network_in
+from .family import Blueprint, algorithm_named, family, network_in
 
 Columns = Mapping[str, Any]
 Weights = Mapping[str, Any]

@@ -27,7 +27,7 @@ def network_of_catalog(plan: Blueprint, shapes: Shapes, **outputs: str) -> Netwo
 
 def catalog_layers(plan: Blueprint, named: bool) -> list[Layer]:
     """The layers of a network of the catalog, in the order TensorFlow saved them."""
-    from ..tf.rlmodules import holds_rlmodule, rlmodule
+    from ..tf.networks import holds_rlmodule, rlmodule
 
     model = complete(plan.model_config, plan.algorithm)
     outputs = 0 if model["custom_action_dist"] else plan.distribution.size

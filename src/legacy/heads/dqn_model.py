@@ -12,7 +12,7 @@ from gymnasium.spaces import Space
 from torch import Tensor, nn
 
 from ...core.errors import ConfigError
-from ...core.nets.q_values import dueling_logits, dueling_q, expected_return, support
+from ...core.nets.layer_formulas import dueling_logits, dueling_q, expected_return, support
 from ..distributions.choice import DistributionChoice
 from ..models.base import LegacyModel
 from ..models.defaults import KERAS_LAYERS

@@ -6,23 +6,28 @@ here and its algorithms' rows there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gymnasium.spaces import Space
 
-from ...core.algorithms import family_of
+from ...core.algorithms import SPELLINGS, family_of
+from ...core.errors import UnknownNameError
+from ...core.formulas.schedules import class_name
 from ...core.importing.torch_needed import torch_needed
+from ...core.nets.setting import NETWORK
+from ...core.text.near_names import LONGEST_NAME, near_names
 from ...core.types import Array
 from ..distributions.choice import DistributionChoice, by_space, distribution_for
 from ..models.as_data import Shapes
 from .agreement import Claim, dense_claims, refuse_disagreement
-from .network_setting import network_in
 
 if TYPE_CHECKING:
     from ...core.nets import Network
+    from ...core.vault import PolicyRecord
     from ..tf.layers import Layer
     from .head import PolicyHead
 
@@ -153,3 +158,80 @@ def explores_by_noise(config: Settings) -> bool:
 
     explores = (config.get("exploration_config") or {}).get("type", "")
     return class_name(explores) == "ParameterNoise"
+
+
+def network_in(config: Mapping[str, Any]) -> Network | None:
+    """The described network of a policy, from its config; None of another policy."""
+    model = config.get("model")
+    setting = model.get(NETWORK) if isinstance(model, Mapping) else None
+    if setting is None:
+        return None
+    from ...core.nets.description import network_of
+
+    return network_of(setting)
+
+
+def with_network(config: Mapping[str, Any], network: Network) -> dict[str, Any]:
+    """A config whose policy computes with a described network."""
+    model = config.get("model")
+    settings = dict(model) if isinstance(model, Mapping) else {}
+    return {**config, "model": {**settings, NETWORK: network.as_data()}}
+
+
+def described_networks(
+    policies: Mapping[str, PolicyRecord], description: Any
+) -> Mapping[str, Network]:
+    """The networks that a caller gives for the policies of a checkpoint, by id.
+
+    One description for a checkpoint of several policies is for those with a model of their
+    author's, or for all where none has one.
+    """
+    if description is None:
+        return {}
+    from ...core.nets.files import networks_of
+
+    custom = [name for name, record in policies.items() if record.custom_model]
+    networks = networks_of(description, policies)
+    is_for_all = len({id(network) for network in networks.values()}) == 1 and len(networks) > 1
+    return {name: networks[name] for name in custom} if is_for_all and custom else networks
+
+
+_SPELLINGS: Final[Mapping[str, str]] = {
+    spelling: name for spelling, name in SPELLINGS.items() if family_of(name)
+}
+
+_ENDINGS: Final = re.compile(
+    r"(eager|traced|torchpolicy|tf1policy|tf2policy|statictfpolicy|eagertfpolicy|eagerpolicy"
+    r"|tfpolicy|policy|v2|algorithm|trainer|config|torch)$"
+)
+
+
+def algorithm_named(name: Any) -> str:
+    """The algorithm a policy class, trainer class, registry name or path stands for.
+
+    Args:
+        name: "PPO", "PPOTorchPolicy", "APEX-DQN", "ray.rllib...ppo.PPOConfig", or a class.
+
+    Raises:
+        UnknownNameError: No algorithm of the old stack is called that.
+
+    Example:
+        >>> algorithm_named("ray.rllib.algorithms.dqn.dqn_torch_policy.DQNTorchPolicy")
+        'DQN'
+    """
+    # The longest that is known has 40 letters; what a file says may go on without end.
+    bare = re.sub(r"[^a-z0-9]", "", class_name(name)[-LONGEST_NAME:].lower())
+    while True:
+        if bare in _SPELLINGS:
+            return _SPELLINGS[bare]
+        shorter = _ENDINGS.sub("", bare)
+        if shorter in ("", bare):
+            break
+        bare = shorter
+    names = dict.fromkeys(_SPELLINGS.values())
+    near = near_names(bare, _SPELLINGS, n=1, cutoff=0.5)
+    raise UnknownNameError(
+        f"no algorithm of the old stack is called {class_name(name)[:LONGEST_NAME]!r}.",
+        hint=f"did you mean {_SPELLINGS[near[0]]!r}?" if near else f"known: {', '.join(names)}.",
+        name=class_name(name),
+    )

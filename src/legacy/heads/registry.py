@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from gymnasium.spaces import Space
 
+from ...core.errors import RlconnectError, WeightsError
+from ...core.limits.misfits import asked_shapes, shape_misfit
+from ...core.limits.weight_room import BeyondWeightsError, WeightRoom
 from ..models.defaults import (
     has_keras_layers,
     has_learned_swish,
@@ -15,11 +19,9 @@ from ..models.defaults import (
     with_learned_swish,
 )
 from ..models.rlmodule import RLModuleNet, is_rlmodule
-from .algorithms import algorithm_named
 from .dqn_model import set_noise
-from .family import Blueprint, family, policy_distribution
+from .family import Blueprint, algorithm_named, family, network_in, policy_distribution
 from .head import ActorCriticHead, ActorHead, PolicyHead, RLModuleHead, SimpleQHead
-from .network_setting import network_in
 
 if TYPE_CHECKING:
     from ...core.nets import Network
@@ -76,3 +78,46 @@ def _described_head(network: Network) -> type[PolicyHead]:
     if "q" in network.outputs:
         return SimpleQHead
     return ActorCriticHead if "value" in network.outputs else ActorHead
+
+
+def built_head(
+    algorithm: Any,
+    obs_space: Space[Any],
+    action_space: Space[Any],
+    config: Mapping[str, Any],
+    weights: Mapping[str, Any] | None,
+    **options: Any,
+) -> PolicyHead:
+    """Build a head as `build_head` does, in as much room as its weights need.
+
+    Raises:
+        WeightsError: The settings ask for another network; setting and weight are named.
+    """
+    described = (algorithm, obs_space, action_space, config)
+    if weights is None:
+        return build_head(*described, **options)
+    size = sum(np.size(weight) * 4 for weight in weights.values())
+    try:
+        with WeightRoom(size, len(weights), "the policy's network"):
+            return build_head(*described, weights=weights, **options)
+    except BeyondWeightsError as error:
+        misfit = _misfit(described, weights, options)
+        if misfit is None:
+            raise
+        raise misfit from error
+
+
+def _misfit(
+    described: tuple[Any, ...], weights: Mapping[str, Any], options: Mapping[str, Any]
+) -> WeightsError | None:
+    if options.get("custom_models"):  # They may not do without real tensors.
+        return None
+    try:
+        expected_shapes = asked_shapes(lambda: build_head(*described, **options).model)
+    except (RlconnectError, RuntimeError, NotImplementedError):
+        return None  # What led here is told instead.
+    config = described[3]
+    saved_shapes = {name: np.shape(weight) for name, weight in weights.items()}
+    return shape_misfit(
+        expected_shapes, saved_shapes, "the policy", {**config, **(config.get("model") or {})}
+    )

@@ -15,7 +15,8 @@ from gymnasium.spaces import Space
 
 from ...core.algorithms import family_of
 from ...core.errors import ConfigError, WeightsError
-from ..tf.layers import PARTS, Array, Layer, Part
+from ...core.types import Array
+from ..tf.layers import PARTS, Layer, Part
 from .family import Blueprint, family
 
 Found = list[tuple[str, Array]]

@@ -10,7 +10,7 @@ from gymnasium.spaces import Dict, Space, Tuple
 
 from ...core.errors import ConfigError
 from ...core.text.near_names import did_you_mean
-from ..distributions.registered import CUSTOM_MODELS
+from ..distributions.choice import CUSTOM_MODELS
 from .attention import AttentionWrapper
 from .base import TorchModelV2
 from .complex import ComplexInputNetwork

@@ -8,8 +8,11 @@ from typing import Any
 from gymnasium.spaces import Space
 
 from ...core.importing.torch_needed import torch_needed
-from ..distributions import registered
-from ..distributions.choice import distribution_for
+from ..distributions.choice import (
+    distribution_for,
+    register_custom_action_dist,
+    register_custom_model,
+)
 from ..observations.preprocessors import (
     Preprocessor,
     get_preprocessor_for_space,
@@ -112,12 +115,12 @@ class ModelCatalog:
     @staticmethod
     def register_custom_model(model_name: str, model_class: Callable[..., Any]) -> None:
         """Let "custom_model" name a class of your own."""
-        registered.register_custom_model(model_name, model_class)
+        register_custom_model(model_name, model_class)
 
     @staticmethod
     def register_custom_action_dist(action_dist_name: str, action_dist_class: Any) -> None:
         """Let "custom_action_dist" name a class of your own."""
-        registered.register_custom_action_dist(action_dist_name, action_dist_class)
+        register_custom_action_dist(action_dist_name, action_dist_class)
 
     @staticmethod
     def register_custom_preprocessor(

@@ -16,7 +16,7 @@ from ...core.arrays.batching import batch as batch_items
 from ...core.arrays.batching import unbatch
 from ...core.arrays.stage_differences import Differences, StageComparison
 from ...core.errors import WeightsError
-from ...core.spaces.probe_observations import Course, sampled_courses
+from ...core.spaces.values import Course, sampled_courses
 from ..connectors.adapted import seen_space
 from .policy import Policy
 from .stages import LegacyStages

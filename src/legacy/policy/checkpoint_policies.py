@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -13,10 +15,57 @@ from ...core.data.checked import mapping
 from ...core.data.damage import at
 from ...core.types import Array
 from ...core.vault import PolicyRecord, open_checkpoint
+from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.file_names import LEARNT_MODULE, POLICIES, VERSION_KEY
+from ...core.vault.layout import Node, locate
 from ...core.vault.records.records import warn_of_unsafe
 from .build import serialized
 from .policy import Policy
-from .policy_spec import PolicySpec
+
+
+@dataclass
+class PolicySpec:
+    """One entry of a config's `policies`.
+
+    Args:
+        policy_class: The policy's class; the algorithm's own where None.
+        observation_space: The environment's where None.
+        action_space: The environment's where None.
+        config: Settings that differ from the algorithm's.
+
+    Example:
+        >>> PolicySpec(config={"gamma": 0.9}).config
+        {'gamma': 0.9}
+    """
+
+    policy_class: Any = None
+    observation_space: Any = None
+    action_space: Any = None
+    config: Mapping[str, Any] | None = None
+
+    def serialize(self) -> dict[str, Any]:
+        """The spec as plain data; the class by its name."""
+        from ...core.spaces.ray_layouts import space_to_dict
+
+        name = getattr(self.policy_class, "__name__", self.policy_class)
+        return {
+            "policy_class": name,
+            "observation_space": space_to_dict(self.observation_space),
+            "action_space": space_to_dict(self.action_space),
+            "config": self.config,
+        }
+
+    @classmethod
+    def deserialize(cls, spec: Mapping[str, Any]) -> PolicySpec:
+        """The spec that `serialize` described; the class stays a name, no code is looked up."""
+        from ...core.spaces.ray_layouts import space_from_dict
+
+        return cls(
+            spec.get("policy_class"),
+            space_from_dict(spec.get("observation_space")),
+            space_from_dict(spec.get("action_space")),
+            spec.get("config"),
+        )
 
 
 def load_policies_from_checkpoint(
@@ -133,3 +182,77 @@ def compute_log_likelihoods_from_input_dict(policy: Policy, batch: Mapping[str, 
         batch.get("prev_rewards"),
         actions_normalized=bool(policy.config.get("actions_in_input_normalized", True)),
     )
+
+
+_TYPES: Final = {
+    "algorithm": "Algorithm",
+    "worker": "Algorithm",
+    "policy": "Policy",
+    "module": "RLModule",
+}
+
+
+def get_checkpoint_info(checkpoint: str | os.PathLike[str]) -> dict[str, Any]:
+    """Type, format, version and parts of a checkpoint; only names and small JSON files are read.
+
+    Args:
+        checkpoint: Its folder, or the file of the oldest format.
+
+    Returns:
+        "type" ("Algorithm", "Policy", "RLModule"), "format" ("cloudpickle", "msgpack", ...),
+        "checkpoint_version" as text, "checkpoint_dir", "state_file", "policy_ids" and
+        "module_ids" as sets or None; beside them what its JSON file says ("ray_version", ...).
+
+    Raises:
+        CheckpointError: Nothing lies there, or no checkpoint. `rlconnect inspect` tells more.
+    """
+    node = locate(Path(checkpoint), DEFAULT_LIMITS)
+    if node.role == "own":
+        return _own(node)
+    info = {
+        "type": _TYPES.get(node.role) or node.metadata.get("type"),
+        "format": "cloudpickle" if node.encoding == "pickle" else node.encoding,
+        "checkpoint_version": _version(node),
+        "checkpoint_dir": str(node.path.parent if node.role == "worker" else node.path),
+        "state_file": str(node.state_file) if node.state_file else None,
+        "policy_ids": _ids(node.child(POLICIES), "policy"),
+        "module_ids": _ids(_modules(node), "module") if node.role == "algorithm" else None,
+    }
+    more = {k: v for k, v in node.metadata.items() if k not in info}
+    return {**info, **more}
+
+
+def _own(node: Node) -> dict[str, Any]:
+    """A checkpoint that rlconnect wrote: its document is read, there is no code in it."""
+    checkpoint = open_checkpoint(node.path)
+    is_one = checkpoint.kind == "policy"
+    return {
+        "type": "Policy" if is_one else "Algorithm",
+        "format": "rlconnect",
+        "checkpoint_version": checkpoint.version,
+        "checkpoint_dir": str(node.path),
+        "state_file": None,
+        "policy_ids": None if is_one else set(checkpoint.policies) or None,
+        "module_ids": set(checkpoint.modules) or None,
+        "ray_version": checkpoint.ray_version,
+    }
+
+
+def _version(node: Node) -> str:
+    version = node.metadata.get(VERSION_KEY)
+    if isinstance(version, str):
+        return version
+    return "0.1" if node.role == "worker" else "1.1"
+
+
+def _ids(folder: Node | None, role: str) -> set[str] | None:
+    if folder is None:
+        return None
+    return {child.name for child in folder.children if child.role == role} or None
+
+
+def _modules(node: Node) -> Node | None:
+    part: Node | None = node
+    for name in LEARNT_MODULE.split("/"):
+        part = None if part is None else part.child(name)
+    return part

@@ -11,8 +11,8 @@ import numpy as np
 from ...core import nest
 from ...core.errors import ConfigError, PieceError
 from ..batches.step_rows import joined_batches
+from ..connectors.connector import ARRAYS
 from ..connectors.pipeline import ActionConnectorPipeline, AgentConnectorPipeline
-from ..connectors.planned import ARRAYS
 from ..connectors.rows import Rows, answers_of
 from ..connectors.types import ActionConnectorDataType, AgentConnectorDataType, PolicyOutputType
 from .acting import Acting

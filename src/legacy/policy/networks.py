@@ -22,11 +22,9 @@ from ...core.runtime.sharing import Turn
 from ...core.types import Array
 from ..distributions.families import Family
 from ..exploration.exploration import ActionSource
-from ..heads.algorithms import algorithm_named
 from ..heads.array_head import ArrayHead, ArrayOutputs, build_array_head
-from ..heads.family import check_agreement
-from ..heads.network_setting import network_in
-from ..views.default_views import lstm_views
+from ..heads.family import algorithm_named, check_agreement, network_in
+from ..views.views import lstm_views
 
 if TYPE_CHECKING:
     from ..heads.head import PolicyHead
@@ -216,7 +214,7 @@ class PolicyNetworks:
         from ...core.runtime.torch_draws import drawing
 
         with torch_needed(f"the network of this {self.algorithm} policy"):
-            from ..heads.checked import built_head
+            from ..heads.registry import built_head
 
         seed = self._config.get("seed")
         with drawing(seed):  # fresh weights are the same for the same seed

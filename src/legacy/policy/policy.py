@@ -24,8 +24,8 @@ from ...core.spaces.text import short_space
 from ...core.trust import NOTHING, Words
 from ...core.types import Array
 from ..exploration.config import exploration_for
-from ..heads.algorithms import algorithm_named
-from ..views.default_views import default_views
+from ..heads.family import algorithm_named
+from ..views.views import default_views
 from .acting import Acting
 from .endings import Endings
 from .networks import PolicyNetworks

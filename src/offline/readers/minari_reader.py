@@ -6,28 +6,139 @@ not needed.
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from gymnasium import spaces as gym_spaces
-from typing_extensions import Self
+from typing_extensions import Self, override
 
 from ...core import nest
 from ...core.data.budget import Budget, Limits, checked_int, corrupt, one_load
 from ...core.data.damage import at
-from ...core.errors import CheckpointError
+from ...core.errors import CheckpointError, LimitExceededError
+from ...core.importing.torch_needed import extra_needed
+from ...core.spaces.schema import Fields
 from ...core.spaces.walk import AnySpace
+from ...core.types import Array
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..damaged import Damage
-from . import arrow_files, hdf5, jpeg
+from . import arrow_files, hdf5
 from .json_lines import parsed
-from .minari_spaces import read_space
 from .of_episodes import ReaderOfEpisodes
 from .places import Place
+
+
+def read_space(text: Any, budget: Budget) -> AnySpace | None:
+    """The space in a text of JSON; None where there is none, or of a kind we do not know."""
+    if not isinstance(text, str):
+        return None
+    try:
+        return _space(parsed(text.encode(), budget, "a space"), budget)
+    except _UnknownKindError:
+        return None
+
+
+_KINDS: Final = ("Box", "Discrete", "MultiDiscrete", "MultiBinary", "Text", "Dict", "Tuple")
+
+
+class _UnknownKindError(Exception):
+    """A space of a kind we do not know lies in it."""
+
+
+class _MinariFields(Fields):
+    spelled: ClassVar = {"spaces": "subspaces"}
+
+    @override
+    def space(self, value: Any) -> AnySpace:
+        return _space(value, self.budget)
+
+    @override
+    def dtype(self, kinds: str, default: Any = None) -> np.dtype[Any]:
+        return np.dtype(np.int64) if self.kind == "Discrete" else super().dtype(kinds, default)
+
+    @override
+    def array(self, name: str, dtype: np.dtype[Any] | None = None) -> Array:
+        if dtype is None:
+            return _array(self.get(name), self.dtype("iu", "int64"))
+        count = int(np.prod(self.shape(), dtype=object))
+        self.budget.spend(count * dtype.itemsize, "the bounds of a Box")
+        array = _array(self.get(name), dtype)
+        return array if array.ndim else np.full(self.shape(), array)
+
+
+def _space(data: Any, budget: Budget) -> AnySpace:
+    if not isinstance(data, Mapping):
+        raise corrupt("this is no space", expected="a JSON object", found=data)
+    kind = data.get("type")
+    if kind not in _KINDS:
+        raise _UnknownKindError
+    with budget.level("a space"):
+        return _MinariFields(kind, data, budget).made()
+
+
+def _array(values: Any, dtype: np.dtype[Any]) -> Array:
+    try:
+        return np.array(values, dtype)
+    except (TypeError, ValueError, OverflowError):
+        raise corrupt("this is no array of a space", expected=str(dtype), found=values) from None
+
+
+_SCAN: Final = b"\xff\xda"
+_BYTES_A_STEP: Final = 4_096
+_FOREIGN_ERRORS: Final = (OSError, ValueError, SyntaxError, TypeError, IndexError, KeyError)
+"""What Pillow raises over a file that is damaged."""
+
+
+def unpacked_jpegs(
+    rows: Sequence[bytes], shape: tuple[int, ...] | None, budget: Budget, name: str
+) -> Array:
+    """Images as one array, `(N, height, width, channels)`.
+
+    Without a `shape` all are to have the first one's.
+    """
+    images: Array | None = None
+    for number, packed in enumerate(rows):
+        what = f"image {number} of {name!r}"
+        image = _opened(packed, what)
+        image_shape = (image.height, image.width, len(image.getbands()))
+        if shape is None:
+            shape = image_shape
+        if image_shape != tuple(shape):
+            raise corrupt(
+                f"{what} has another shape", expected=str(tuple(shape)), found=str(image_shape)
+            )
+        size = int(np.prod(image_shape, dtype=object))
+        if images is None:
+            budget.spend(len(rows) * size, f"{name!r}")
+            images = np.empty((len(rows), *image_shape), np.uint8)
+        # An image may come in many passes, each of which goes over all of it.
+        budget.work(1 + packed.count(_SCAN) * size // _BYTES_A_STEP, name)
+        try:
+            images[number] = np.asarray(image).reshape(image_shape)
+        except _FOREIGN_ERRORS as error:
+            raise corrupt(f"{what} is cut or damaged", found=str(error)[:160]) from None
+    return np.zeros((0, *(shape or ())), np.uint8) if images is None else images
+
+
+def _opened(packed: bytes, what: str) -> Any:
+    """An image whose header was read, and no more."""
+    with extra_needed("PIL", f"reading {what}, a JPEG,"):
+        from PIL import Image
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            return Image.open(io.BytesIO(packed), formats=("JPEG",))
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise LimitExceededError(f"{what} is too large", found=str(error)[:160]) from None
+    except _FOREIGN_ERRORS:
+        raise corrupt(f"{what} is no JPEG", found=packed[:8]) from None
+
 
 METADATA: Final = "metadata.json"
 INFOS: Final = "infos"
@@ -229,7 +340,7 @@ def _seen(tree: Any, space: AnySpace | None, budget: Budget, name: str) -> Any:
             _seen(part, spaces[place], budget, f"{name}.{place}") for place, part in enumerate(tree)
         )
     if tree.dtype == object and any(isinstance(row, bytes) for row in tree):
-        return jpeg.unpacked(tree, getattr(space, "shape", None), budget, name)
+        return unpacked_jpegs(tree, getattr(space, "shape", None), budget, name)
     return tree
 
 

@@ -13,7 +13,7 @@ from ...legacy.batches.sample_batch import SampleBatch
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ...v2.recorded.episode_parquet import write_episode_file
 from ..damaged import Damage
-from ..episode_batches import batch_of, batch_of_episode, is_number
+from ..readers.of_episodes import batch_of, batch_of_episode, is_number
 from ..readers.old_episodes import NEXT_INFOS
 from ..readers.old_reader import OldReader, parts_of
 from .batch_lines import line_of

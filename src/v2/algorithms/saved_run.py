@@ -11,7 +11,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from ...core.vault.one_save import read_as_one
+from ...core.vault.save_manifest import read_as_one
 from ...core.vault.saved_tree import replaced_tree
 
 

@@ -25,12 +25,12 @@ from typing_extensions import Self, override
 from ...core.data.budget import one_load
 from ...core.data.damage import at, calling
 from ...core.errors import CheckpointError, ConfigError, WeightsError
-from ...core.limits.load_room import as_the_caller_says, loading_from
+from ...core.limits.asking import as_the_caller_says, loading_from
 from ...core.trust import Names as FileNames
 from ...core.trust import Trust, Words, find, resolve
 from ...core.vault.decode.standins import class_path
 from ...core.vault.file_names import ALGORITHM_JSON, ALGORITHM_STATE
-from ...core.vault.one_save import folder_of, of_one_save
+from ...core.vault.save_manifest import folder_of, of_one_save
 from ...core.vault.saved_tree import replaced_tree
 from ..config.file_settings import plain_paths
 from ..config.saved_config import restored_config, saved_settings

@@ -20,8 +20,8 @@ from ...core.vault.file_names import (
     MODULE_TO_ENV,
 )
 from ...core.vault.files.reading import part_of
-from ...core.vault.one_save import of_one_save
 from ...core.vault.own.own_format import read_document
+from ...core.vault.save_manifest import of_one_save
 from ..connectors.connector import ConnectorV2
 from ..connectors.env_to_module.env_to_module_pipeline import ORDER as TO_MODULE
 from ..connectors.env_to_module.env_to_module_pipeline import EnvToModulePipeline

@@ -257,7 +257,7 @@ class MultiAgentEpisode(AgentColumns):
         return f"MAEps(len={len(self)} done={self.is_done} Rs={returns} id_={self.id_})"
 
     def _repr_html_(self) -> str:
-        from ...core.pages.columns import columns_html
+        from ...core.pages.figure import columns_html
 
         title = repr(self)  # steps are handed out to the agents
         agents = {f"agent {name}": each.get_data_dict() for name, each in self.singles.items()}

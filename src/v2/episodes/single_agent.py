@@ -428,7 +428,7 @@ class SingleAgentEpisode(Episode):
         )
 
     def _repr_html_(self) -> str:
-        from ...core.pages.columns import columns_html
+        from ...core.pages.figure import columns_html
 
         return columns_html(repr(self), {"": self.get_data_dict()})
 

@@ -18,7 +18,7 @@ from typing import Any, Final, TextIO, TypeAlias
 
 from typing_extensions import override
 
-from ...core.data.json_data import as_json
+from ...core.data.plain_data import as_json
 from ...core.errors import CorruptCheckpointError
 from ...core.text.visible import visible
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from ...core.data.json_data import as_json
+from ...core.data.plain_data import as_json
 from ...core.errors import ConfigError, MissingExtraError
 from ...core.text.near_names import did_you_mean
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS

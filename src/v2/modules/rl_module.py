@@ -19,10 +19,10 @@ from ...core.columns import DEFAULT_MODULE_ID
 from ...core.data.budget import one_load
 from ...core.errors import PieceError
 from ...core.importing.torch_needed import torch_needed
-from ...core.limits.load_room import room_of_the_load
+from ...core.limits.asking import room_of_the_load
 from ...core.trust import Trust, Words
 from ...core.vault.file_names import MODULE_STATE
-from ...core.vault.one_save import of_one_save
+from ...core.vault.save_manifest import of_one_save
 from ..saving.checkpointable import Checkpointable, Components, _check_local
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from ...core.data.checked import mapping
 from ...core.data.damage import at, calling
 from ...core.data.file_names import names_trouble
 from ...core.errors import CheckpointError, ConfigError
-from ...core.limits.load_room import loading_from
+from ...core.limits.asking import loading_from
 from ...core.trust import Names as FileNames
 from ...core.trust import Trust, Words, resolve
 from ...core.trust.arguments import live_arguments
@@ -30,7 +30,7 @@ from ...core.vault.file_names import (
     STATE_KEY,
 )
 from ...core.vault.files.reading import part_of
-from ...core.vault.one_save import of_one_save
+from ...core.vault.save_manifest import of_one_save
 from ...core.vault.saved_tree import replaced_tree
 from .checkpoint_files import (
     locate_component,

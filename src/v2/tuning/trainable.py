@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...core.errors import ConfigError
-from ...core.vault.one_save import read_as_one
+from ...core.vault.save_manifest import read_as_one
 from ...core.vault.saved_tree import replaced_tree
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.iteration import Progress

@@ -25,7 +25,7 @@ from rlconnect.core.adapters import (
     UnOneHot,
 )
 from rlconnect.core.errors import SpaceError
-from rlconnect.core.spaces.open_ended import open_ended
+from rlconnect.core.spaces.fit import open_ended
 
 
 def box(*bounds, dtype=np.float32):

@@ -21,7 +21,7 @@ from rlconnect.core.adapters import (
 )
 from rlconnect.core.errors import ConfigError, PieceError, SpaceError
 from rlconnect.core.formulas.preprocessors import preprocessor_for
-from rlconnect.core.spaces.probe_observations import sampled_courses
+from rlconnect.core.spaces.values import sampled_courses
 from rlconnect.legacy import Policy, create_connectors_for_policy
 from rlconnect.v2 import PPOConfig
 

@@ -20,7 +20,7 @@ from rlconnect.bridge import MigrationPlan, to_ray
 from rlconnect.core import nest
 from rlconnect.core.arrays.batching import unbatch
 from rlconnect.core.errors import RlconnectError
-from rlconnect.core.spaces.probe_observations import sampled_courses
+from rlconnect.core.spaces.values import sampled_courses
 from rlconnect.legacy.connectors.adapted import acted_space
 from rlconnect.legacy.policy.stages import LegacyStages
 

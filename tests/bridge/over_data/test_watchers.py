@@ -8,8 +8,7 @@ from gymnasium.spaces import Box, Discrete
 from rlconnect.bridge import adapt, export_actor, load_artifact, policy_to_v2
 from rlconnect.bridge.actor.actor import Actor
 from rlconnect.bridge.actor.legacy_plan import legacy_plan
-from rlconnect.bridge.actor.pipeline_player import PipelinePlayer
-from rlconnect.bridge.actor.players import player_of
+from rlconnect.bridge.actor.players import PipelinePlayer, player_of
 from rlconnect.bridge.over_data.replay import Manner
 from rlconnect.bridge.over_data.replay import answers_to as answers_to_all
 from rlconnect.bridge.over_data.watchers import (

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rlconnect.core.arrays import returns
+from rlconnect.core.arrays.returns import reverse_scan
 from rlconnect.core.errors import EpisodeError
-
-from tests.core.arrays.test_reverse_scan import looped
 
 RECORDED = np.load(Path(__file__).parents[2] / "golden" / "formulas" / "returns.npz")
 VALUES, REWARDS = RECORDED["values"], RECORDED["rewards"]
@@ -176,3 +177,37 @@ def test_missing_columns_are_named():
         returns.compute_advantages({"rewards": REWARDS}, 0.0)
     with pytest.raises(EpisodeError, match="use_critic"):
         returns.compute_advantages({"rewards": REWARDS}, 0.0, use_critic=False)
+
+
+def looped(x, decay):
+    y, following = np.zeros_like(x), 0.0
+    for place in range(len(x) - 1, -1, -1):
+        following = y[place] = x[place] + decay[place] * following
+    return y
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1e3, 1e3), st.sampled_from([0.0, 0.5, 0.99, 1.0])), max_size=40)
+)
+def test_the_scan_is_its_loop(pairs):
+    """The doubling scan equals one step after the other, resets included."""
+    x, decay = np.array(pairs, float).reshape(-1, 2).T
+
+    result = reverse_scan(x, decay)
+
+    np.testing.assert_allclose(result, looped(x, decay), rtol=1e-12, atol=1e-9)
+
+
+def test_the_scan_keeps_its_input_and_takes_tensors(rng):
+    """Further axes are apart from each other; torch gives the same numbers in one graph."""
+    torch = pytest.importorskip("torch")
+    x, decay = rng.normal(size=(13, 2, 3)), rng.integers(0, 2, (13, 2, 3)) * 0.9
+    before = x.copy()
+
+    result = reverse_scan(x, decay)
+    scan = torch.compile(reverse_scan, backend="eager", fullgraph=True)
+    tensor = scan(torch.from_numpy(x), torch.from_numpy(decay))
+
+    np.testing.assert_array_equal(x, before)
+    np.testing.assert_allclose(result[:, 1, 2], looped(x[:, 1, 2], decay[:, 1, 2]), rtol=1e-12)
+    np.testing.assert_allclose(tensor.numpy(), result, rtol=1e-12)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from rlconnect.core.limits.load_room import as_the_caller_says, loading_from, room_of_the_load
+from rlconnect.core.limits.asking import as_the_caller_says, loading_from, room_of_the_load
 from rlconnect.core.limits.weight_room import BeyondWeightsError, WeightRoom
 from torch import nn
 

@@ -9,7 +9,7 @@ from rlconnect.core.vault.decode import pickle_machine
 from rlconnect.core.vault.decode.load_limits import DEFAULT_LIMITS
 from rlconnect.core.vault.decoding import Decoding
 from rlconnect.core.vault.files import reading
-from rlconnect.core.vault.files.passing_bytes import PassingBytes
+from rlconnect.core.vault.files.reading import PassingBytes
 
 
 @pytest.fixture(autouse=True)

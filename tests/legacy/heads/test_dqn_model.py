@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 from gymnasium.spaces import Box, Discrete
-from rlconnect.core.nets.q_values import dueling_q, support
+from rlconnect.core.nets.layer_formulas import dueling_q, support
 from rlconnect.legacy.heads.dqn_model import DQNTorchModel
 from rlconnect.legacy.heads.registry import build_head
 

@@ -8,7 +8,7 @@ import struct
 
 import numpy as np
 import pytest
-from rlconnect.core.data.json_data import as_json
+from rlconnect.core.data.plain_data import as_json
 from rlconnect.core.errors import CorruptCheckpointError, UnsafeCheckpointError
 from rlconnect.core.text.visible import visible
 from rlconnect.v2 import CSVLogger, JsonLogger, PPOConfig, ProgressLine, TBXLogger, UnifiedLogger

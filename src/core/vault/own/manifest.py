@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ...errors import CorruptCheckpointError, NotACheckpointError, UnknownFormatError
-from ...text.shell import command
+from ...text.visible import command
 from ..decode.load_limits import Limits
 from ..file_names import OWN_MANIFEST
 from ..files.json_text import Json, parse_json

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -224,7 +225,7 @@ class ViewBuilder:
             values = [
                 initial
                 if row in first
-                else self._value(view, rows.slots[row], lambda row=row: rows.raw()[row], value)
+                else self._value(view, rows.slots[row], partial(_names, rows, row), value)
                 for row, value in enumerate(values)
             ]
         return stack_rows(values)
@@ -284,6 +285,10 @@ def _no_observation(columns: Iterable[str]) -> PieceError:
     return PieceError(
         "a record has no observation", expected="a column 'new_obs'", found=f"columns {[*columns]}"
     )
+
+
+def _names(rows: Rows, row: int) -> Iterable[str]:
+    return rows.raw()[row]
 
 
 def _number(agent_id: Any) -> float:
@@ -382,10 +387,11 @@ class ViewRequirementAgentConnector(FromContext, ColumnsAgentConnector):
         collectors: dict[Any, dict[Any, KeptHistory]] = defaultdict(
             lambda: defaultdict(lambda: KeptHistory(None, None))
         )
-        for env_id, agents in builder.agents().items() if builder is not None else ():
-            slots = builder.slots_of([(env_id, agent) for agent in agents])
-            for agent, slot in zip(agents, slots, strict=True):
-                collectors[env_id][agent] = KeptHistory(builder, slot)
+        if builder is not None:
+            for env_id, agents in builder.agents().items():
+                slots = builder.slots_of([(env_id, agent) for agent in agents])
+                for agent, slot in zip(agents, slots, strict=True):
+                    collectors[env_id][agent] = KeptHistory(builder, slot)
         return collectors
 
     def episode(self, env_id: Any, agent_id: Any) -> Any:

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from rlconnect.core.nets.numpy_lstm import NumpyLstm
+from rlconnect.core.nets.array_layers import NumpyLstm
 
 
 @given(
