@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 import cartpole_dqn
 import lunar_lander
 import sac_pendulum
-from rlconnect.core.pages.charts import banded_curves
-from rlconnect.core.pages.svg import alone
+from rlconnect.core.pages.charts import alone, banded_curves
 
 EPISODES = 10
 

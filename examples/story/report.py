@@ -2,9 +2,8 @@
 
 from statistics import median
 
-from rlconnect.core.pages.charts import banded_curves, interval_rows
+from rlconnect.core.pages.charts import alone, banded_curves, interval_rows
 from rlconnect.core.pages.document import document, flow, pill, table
-from rlconnect.core.pages.svg import alone
 
 
 def pictures(facts):

@@ -79,7 +79,7 @@ def _convert_data(path: str, out: Path, form: str, *, as_json: bool) -> None:
 
     from ..core.text.visible import visible
     from ..offline import DamagedDataWarning, open_dataset
-    from .progress import progress_line
+    from .theme import progress_line
 
     data = open_dataset(path)
     done = 0

@@ -9,7 +9,7 @@ import typer
 from .environments import Environment
 from .options import PATH, Chosen, DryRun, Json
 from .printing import print_json
-from .progress import progress_line
+from .theme import progress_line
 
 
 def push(

@@ -31,7 +31,7 @@ def rollout(
     """Let a policy, or one for each agent, act in an environment and tell what it earns."""
     from ..bridge.actor.actor import Actor
     from ..bridge.rollout import rollout as play
-    from .progress import progress_line
+    from .theme import progress_line
 
     actor = Actor.from_policy(Source(path, chosen, loading, environment).natives())
     env = environment.make(path, filmed=video is not None)

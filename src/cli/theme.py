@@ -10,11 +10,12 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 from rich.theme import Theme
 
@@ -87,3 +88,21 @@ def tolerate_narrow_encodings() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+@contextmanager
+def progress_line(what: str, *, shown: bool = True) -> Iterator[Callable[[int, int | None], None]]:
+    """Give a function to call with how much is done and how much there is.
+
+    Args:
+        what: The work, in one word.
+        shown: False keeps silent; so does an output that is no terminal.
+    """
+    out = errors_console()
+    if not shown or not out.is_terminal:
+        yield lambda done, total: None
+        return
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=out, transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

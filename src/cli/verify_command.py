@@ -47,7 +47,7 @@ def verify(
 
     Exit code 1 tells that they differ by more than the tolerance.
     """
-    from .progress import progress_line
+    from .theme import progress_line
 
     source = Source(path, chosen, loading, environment)
     if other is not None:

@@ -28,7 +28,7 @@ LEGACY: Final = """\
     MeanStdObservationFilterAgentConnector @ =
 .connectors.agent.obs_preproc: ObsPreprocessorConnector @ =
 .connectors.agent.state_buffer: StateBufferConnector @ =
-.connectors.agent.synced_filter: SyncedFilterAgentConnector @ =
+.connectors.agent.mean_std_filter: SyncedFilterAgentConnector @ =
 .connectors.agent.view_requirement: ViewRequirementAgentConnector @ =
 .connectors.connector: ActionConnector AgentConnector Connector @ =
 .connectors.context: ConnectorContext @ connectors.connector
@@ -67,7 +67,7 @@ LEGACY: Final = """\
 -.heads.dqn_model: DQNTorchModel @ algorithms.dqn.dqn_torch_model
 -.heads.dqn_model: NoisyLayer @ models.torch.modules.noisy_layer
 -.heads.sac_model: SACTorchModel @ algorithms.sac.sac_torch_model
-.distributions.registered: register_custom_action_dist register_custom_model
+.distributions.choice: register_custom_action_dist register_custom_model
 .models.attention: AttentionWrapper GTrXLNet @ models.torch.attention_net
 .models.base: LegacyModel
 .models.base: ModelV2 @ models.modelv2 models
@@ -85,22 +85,22 @@ LEGACY: Final = """\
 .models.flat_layout: flatten restore_original_dimensions @ models.modelv2
 .models.flat_layout: RepeatedValues @ models.repeated_values
 .models.visionnet: VisionNetwork @ models.torch.visionnet
--.models.gtrxl: GRUGate @ models.torch.modules.gru_gate models.torch.modules
--.models.gtrxl: RelativePositionEmbedding @ models.torch.modules.relative_multi_head_attention
--.models.gtrxl: RelativeMultiHeadAttention @ models.torch.modules.relative_multi_head_attention
+-.models.attention: GRUGate @ models.torch.modules.gru_gate models.torch.modules
+-.models.attention: RelativePositionEmbedding @ models.torch.modules.relative_multi_head_attention
+-.models.attention: RelativeMultiHeadAttention @ models.torch.modules.relative_multi_head_attention
     models.torch.modules
--.models.gtrxl: SkipConnection @ models.torch.modules.skip_connection models.torch.modules
+-.models.attention: SkipConnection @ models.torch.modules.skip_connection models.torch.modules
 .models.tensor_functions: FLOAT_MAX FLOAT_MIN convert_to_torch_tensor reduce_mean_ignore_inf
     sequence_mask @ utils.torch_utils
-.observations.filter_base: NoFilter @ utils.filter
-.observations.filter_base: Filter @ utils.filter utils
+.observations.filters: NoFilter @ utils.filter
+.observations.filters: Filter @ utils.filter utils
 .observations.filters: ConcurrentMeanStdFilter MeanStdFilter get_filter @ utils.filter
 .observations.preprocessors: get_preprocessor_for_space register_custom_preprocessor
 .observations.preprocessors: AtariRamPreprocessor DictFlatteningPreprocessor
     GenericPixelPreprocessor MultiBinaryPreprocessor NoPreprocessor OneHotPreprocessor
     RepeatedValuesPreprocessor TupleFlatteningPreprocessor get_preprocessor @ models.preprocessors
 .observations.preprocessors: Preprocessor @ models.preprocessors models
-.policy.checkpoint_info: get_checkpoint_info @ utils.checkpoints
+.policy.checkpoint_policies: get_checkpoint_info @ utils.checkpoints
 .policy.checkpoint_policies: compute_log_likelihoods_from_input_dict create_policy_for_framework
     load_policies_from_checkpoint parse_policy_specs_from_checkpoint @ utils.policy
 .policy.config: AlgorithmConfig
@@ -111,7 +111,7 @@ LEGACY: Final = """\
 .policy.inference: batch_policy_inference
 .policy.inference: local_policy_inference @ utils.policy
 .policy.policy: Policy @ = policy /ray.rllib
-.policy.policy_spec: PolicySpec @ policy.policy
+.policy.checkpoint_policies: PolicySpec @ policy.policy
 .views.collector: AgentCollector @ evaluation.collectors.agent_collector
 .views.views: ViewRequirement @ policy.view_requirement
 ..core.arrays.batching: BatchedNdArray batch unbatch @ utils.spaces.space_utils
@@ -153,7 +153,7 @@ LEGACY: Final = """\
 ~..core.rllib_utils.environment_errors: StepFailedRecreateEnvError @ env.env_errors
 ~..core.rllib_utils.environment_errors: EnvError @ env.utils utils.error
 ~..core.rllib_utils.environment_errors: NotSerializable UnsupportedSpaceException @ utils.error
-..core.rllib_utils.flat_inputs: flatten_inputs_to_1d_tensor @ utils.numpy utils.torch_utils
+..core.rllib_utils.layer_formulas: flatten_inputs_to_1d_tensor @ utils.numpy utils.torch_utils
 ~..core.rllib_utils.frameworks: try_import_jax try_import_tf try_import_tfp try_import_torch @
     utils.framework utils
 ~..core.rllib_utils.frameworks: convert_to_numpy @ utils.numpy

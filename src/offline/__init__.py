@@ -20,7 +20,7 @@ _HOME: Final = {
     "open_runs": ".runs",
     "DamagedDataWarning": ".damaged",
     "Dataset": ".dataset",
-    "Estimate": ".estimates",
+    "Estimate": ".estimators",
     "evaluate": "..bridge.over_data.evaluation",
     "open_dataset": ".dataset",
     "through": "..bridge.over_data.through",

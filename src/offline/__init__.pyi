@@ -5,7 +5,7 @@ from ..bridge.over_data.evaluation import evaluate as evaluate
 from ..bridge.over_data.through import through as through
 from .damaged import DamagedDataWarning as DamagedDataWarning
 from .dataset import Dataset as Dataset, open_dataset as open_dataset
-from .estimates import Estimate as Estimate
+from .estimators import Estimate as Estimate
 from .runs import Runs as Runs, open_runs as open_runs
 from .train_batches import train_batches as train_batches
 _HOME: dict[str, str]

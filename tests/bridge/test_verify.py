@@ -19,7 +19,7 @@ from rlconnect.bridge.proof.verify import verify
 from rlconnect.core.adapters import DropFeatures, InsertFeatures, Scale
 from rlconnect.core.arrays.stage_differences import Differences
 from rlconnect.core.errors import PieceError, SpaceError
-from rlconnect.core.vault.files.fingerprint import fingerprint_of
+from rlconnect.core.vault.files.reading import fingerprint_of
 from rlconnect.legacy import Policy, create_connectors_for_policy
 from rlconnect.legacy.exploration.config import exploration_for
 from rlconnect.legacy.policy.stages import LegacyStages

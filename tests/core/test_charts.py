@@ -4,8 +4,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from rlconnect.core.pages.charts import banded_curves, bars, curves
-from rlconnect.core.pages.svg import alone
+from rlconnect.core.pages.charts import alone, banded_curves, bars, curves
 
 
 @pytest.mark.parametrize(

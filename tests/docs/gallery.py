@@ -17,8 +17,8 @@ from pathlib import Path
 
 from gymnasium.spaces import Box, Discrete
 from rlconnect.adapters import AdapterChain, DropFeatures, InsertFeatures, Scale
-from rlconnect.core.adapters.wiring import wiring_of
-from rlconnect.core.pages.svg import alone
+from rlconnect.core.adapters.drawing import wiring_of
+from rlconnect.core.pages.charts import alone
 
 from .blocks import DOCS, ROOT
 

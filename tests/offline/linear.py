@@ -8,8 +8,7 @@ import argparse
 import numpy as np
 from rlconnect.bridge.over_data.appraisal import _model_settings
 from rlconnect.bridge.over_data.watched import ModelColumns, with_values
-from rlconnect.offline.estimates import Estimate, doubts_of
-from rlconnect.offline.estimators import Steps, judged, recorded
+from rlconnect.offline.estimators import Estimate, Steps, doubts_of, judged, recorded
 
 GAMMA, ENDS = 0.9, 0.1
 MOVES = np.array([[0.9, 0.2], [-0.1, 0.8]])

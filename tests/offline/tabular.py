@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from rlconnect.bridge.over_data.watched import ModelColumns, with_values
-from rlconnect.offline.estimates import Estimate
-from rlconnect.offline.estimators import Steps, judged, recorded
+from rlconnect.offline.estimators import Estimate, Steps, judged, recorded
 from rlconnect.offline.fitted_q import FittedQSettings
 
 GAMMA = 0.95

@@ -11,8 +11,7 @@ from rlconnect.bridge.over_data.watchers import watcher_of
 from rlconnect.core.errors import PieceError
 from rlconnect.legacy import Policy, create_connectors_for_policy
 from rlconnect.offline import evaluate
-from rlconnect.offline.estimates import Estimate, doubts_of
-from rlconnect.offline.estimators import judged, recorded
+from rlconnect.offline.estimators import Estimate, doubts_of, judged, recorded
 from rlconnect.offline.fitted_q import FittedQSettings
 from rlconnect.offline.recordings import Recording, Recordings
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box
 from rlconnect.core.adapters import AdapterChain
-from rlconnect.offline import DamagedDataWarning, kept_recordings, open_dataset
+from rlconnect.offline import DamagedDataWarning, open_dataset
 from rlconnect.offline.readers.old_reader import OldReader
 
 ROWS = {
@@ -108,7 +108,7 @@ def test_what_was_written_just_now_is_not_kept(file, readings):
 
 def test_what_is_too_large_is_not_kept(file, monkeypatch, readings):
     """It takes memory."""
-    monkeypatch.setattr(kept_recordings, "_MOST_BYTES", 10)
+    monkeypatch.setattr("rlconnect.offline.dataset._MOST_BYTES", 10)
     data = open_dataset(file)
 
     assert rewards(data) == rewards(data) == [0.5, 1.0, 2.0]

@@ -22,7 +22,7 @@ import pytest
 from rlconnect.bridge import Actor
 from rlconnect.offline import open_dataset
 from rlconnect.serve import AsyncClient, Client, ServeError, ServeSettings, SessionGoneError
-from rlconnect.serve.workers.journal import Journal
+from rlconnect.serve.workers.crew import Journal
 from rlconnect.serve.workers.supervisor import shared_port
 
 from .running import free_port, recurrent

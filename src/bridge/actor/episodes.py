@@ -16,7 +16,7 @@ from ...core.errors import PieceError
 from ...core.types import Array
 from ...core.video import MODE, filmed, frame_of, frames_a_second
 from ..environments import by_agent, has_agents, is_vector, live_env
-from ..episode_recorder import EpisodeRecorder
+from ..lived_episodes import EpisodeRecorder
 from ..played_episodes import play_alone, play_together
 
 Progress = Callable[[int, int], None] | None

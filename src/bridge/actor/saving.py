@@ -12,8 +12,7 @@ from ...core.vault.file_names import COMPONENT_JSON, ENV_TO_MODULE, MODULE, MODU
 from ...core.vault.saved_tree import replaced_tree
 from ...legacy.policy.export import export_policies
 from ...legacy.policy.policy import Policy
-from ..loading.natives import source_of
-from ..loading.several import is_several, save_several
+from ..loading.natives import is_several, save_several, source_of
 from ..loading.triples import POLICY, STEPS
 
 if TYPE_CHECKING:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
@@ -11,16 +12,20 @@ from typing import Any, Final, Protocol, TypeAlias
 from gymnasium.spaces import Space
 
 from ...core.data.budget import one_load
-from ...core.errors import NotACheckpointError, PieceError
+from ...core.data.keys import table_of
+from ...core.errors import NotACheckpointError, PieceError, RlconnectError
 from ...core.importing.torch_needed import torch_needed
 from ...core.text.visible import command
 from ...core.vault import open_checkpoint
 from ...core.vault.chosen import chosen
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
-from ...core.vault.file_names import MIGRATION_FILE
+from ...core.vault.file_names import ACTOR_FILE, MIGRATION_FILE
+from ...core.vault.files.json_text import format_json
 from ...core.vault.files.places import named, on_disk
+from ...core.vault.files.reading import entries
 from ...core.vault.opening import of_newest
-from ...core.vault.players import saved_players
+from ...core.vault.own.document import encode
+from ...core.vault.players import FORMAT, saved_players
 from ...core.vault.save_manifest import of_one_save
 from ...legacy.connectors.adapted import acted_space, seen_space
 from ...legacy.policy.policy import Policy
@@ -28,7 +33,6 @@ from ..exported.files import program_in
 from ..triple import V2Triple, is_triple
 from .mapping import PolicyMapping
 from .options import check_known, legacy_options, module_options, words_of
-from .several import mapping_of
 from .triples import has_pipelines
 
 Native: TypeAlias = Any
@@ -255,3 +259,39 @@ def _parts(checkpoint: Any, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_below(path: str, place: str) -> bool:
     return path != place and (not place or path.startswith(f"{place}/"))
+
+
+def save_several(
+    sources: Mapping[str, Any],
+    save_one: Callable[[str, Any, Path], None],
+    actor: Mapping[str, Any],
+    folder: Path,
+) -> None:
+    """Write players into a folder.
+
+    `actor` is what the actor is beside them, as plain data; the folder is empty.
+    """
+    for number, (name, source) in enumerate(sources.items()):
+        save_one(name, source, folder / f"player_{number}")
+    content = {"format": FORMAT, "format_version": 1, "players": list(sources), "actor": actor}
+    (folder / ACTOR_FILE).write_text(format_json(encode(content)), encoding="utf-8")
+
+
+def is_several(folder: Path) -> bool:
+    """Whether a folder holds an actor of several players, and nothing else."""
+    names = {entry.name for entry in entries(folder, DEFAULT_LIMITS)}
+    others = {name for name in names if not re.fullmatch(r"player_[0-9]+", name)}
+    if others != {ACTOR_FILE}:
+        return False
+    try:
+        return saved_players(folder) is not None
+    except RlconnectError:
+        return False
+
+
+def mapping_of(extra: Mapping[str, Any]) -> dict[Any, str] | None:
+    """The policy of each agent, as a checkpoint says beside its policies."""
+    saved = extra.get("actor")
+    if not isinstance(saved, Mapping) or not saved.get("agents"):
+        return None
+    return {agent: str(name) for agent, name in table_of(saved["agents"]).items()}

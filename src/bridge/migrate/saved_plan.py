@@ -20,8 +20,7 @@ from ...core.errors import (
 )
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.file_names import MIGRATION_FILE, SOURCE
-from ...core.vault.files.fingerprint import fingerprint_of
-from ...core.vault.files.reading import part_of, read_json
+from ...core.vault.files.reading import fingerprint_of, part_of, read_json
 from ...core.vault.own.atomic import replaced_file
 from ...core.vault.own.leftovers import removed
 from ...core.vault.own.writer import is_own

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from ...core.vault.files.fingerprint import fingerprint_of
+from ...core.vault.files.reading import fingerprint_of
 from ...legacy.policy.stages import LegacyStages
 from ..loading.options import words_of
 from ..loading.triples import migrated_in

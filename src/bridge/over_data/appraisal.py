@@ -14,8 +14,15 @@ from ...core.errors import PieceError
 from ...core.formulas.intervals import Interval, interval_of
 from ...core.types import Array
 from ...core.vault.own.atomic import replaced_file
-from ...offline.estimates import Estimate, doubts_of
-from ...offline.estimators import NEED_MODEL, Steps, judged, known_method, recorded
+from ...offline.estimators import (
+    NEED_MODEL,
+    Estimate,
+    Steps,
+    doubts_of,
+    judged,
+    known_method,
+    recorded,
+)
 from ...offline.fitted_q import FittedQSettings
 from ..loading.natives import Native, natives_of
 from ..proof.evidence import Evidence

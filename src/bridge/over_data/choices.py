@@ -14,7 +14,7 @@ from ...core import array_namespace as xp
 from ...core import nest
 from ...core.errors import PieceError
 from ...core.formulas.actions import get_base_struct_from_space, normalize_action
-from ...core.rllib_utils.flat_inputs import flatten_inputs_to_1d_tensor
+from ...core.rllib_utils.layer_formulas import flatten_inputs_to_1d_tensor
 from ...core.types import Array, Nest
 from .replay import Answers, Manner
 

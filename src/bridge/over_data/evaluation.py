@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.spaces import Discrete
 
 from ...core.errors import PieceError
-from ...offline.estimates import Estimate, doubts_of
-from ...offline.estimators import NEED_MODEL, judged, known_method, recorded
+from ...offline.estimators import NEED_MODEL, Estimate, doubts_of, judged, known_method, recorded
 from ...offline.fitted_q import FittedQSettings
 from ..loading.natives import Native, natives_of, policy_spaces
 from .watched import Form, Watching, dataset_at, watched, with_values

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core.vault.files.fingerprint import fingerprint_of
+from ...core.vault.files.reading import fingerprint_of
 from ...core.version import __version__
 from .paired_settings import weights_behind
 from .staged import Staged

@@ -6,8 +6,7 @@ widens a slot by registering a class, or by passing it (`Trust`); what this proc
 imported counts for nothing. `resolve` gives the object, or the error that says what to pass.
 """
 
-from .names import Names, find, resolve, together
-from .slot import Slot, by_path
+from .names import Names, Slot, by_path, find, resolve, together
 from .words import NOTHING, Trust, Words, trust
 
 __all__ = [

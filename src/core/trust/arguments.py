@@ -7,8 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from ..vault.decode.standins import GlobalRef, Opaque, class_path, mapping_of
 from ..vault.readers.spaces_in_files import space_in
-from .names import Names
-from .slot import Slot
+from .names import Names, Slot
 
 Records: TypeAlias = Mapping[str, Callable[[Mapping[str, Any], Names], Any]]
 

@@ -2,7 +2,7 @@
 
 `TorchModelV2` is the mixin of Ray's documents: `class Net(TorchModelV2, nn.Module)` with both
 initializers called by hand, in either order. Our own networks derive from `LegacyModel`, which is
-both at once. Weights: `weights.py`; which network for which settings: `catalog.py`.
+both at once. Which network for which settings: `catalog.py`.
 """
 
 from __future__ import annotations

@@ -9,8 +9,13 @@ import numpy as np
 from gymnasium.spaces import Box, Space
 
 from ...core.errors import PieceError
-from ...core.formulas.observation_check import VALIDATION_INTERVAL, check_observation
-from ...core.formulas.preprocessors import PreprocessPlan, kind_of, preprocessor_for
+from ...core.formulas.preprocessors import (
+    VALIDATION_INTERVAL,
+    PreprocessPlan,
+    check_observation,
+    kind_of,
+    preprocessor_for,
+)
 from ...core.registry import Registry
 from ...core.types import Array, Nest
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Final
 
 from ...core.errors import ConfigError
-from ..connectors.agent.synced_filter import SyncedFilterAgentConnector
+from ..connectors.agent.mean_std_filter import SyncedFilterAgentConnector
 from ..connectors.connector import Connector
 from ..connectors.context import ConnectorContext
 from ..connectors.pipeline import ActionConnectorPipeline, AgentConnectorPipeline

@@ -99,7 +99,7 @@ class TorchNetwork:
         """The numpy distribution, or the user's own torch class."""
         if self.distribution is not None:
             return self.distribution
-        from ..heads.torch_source import TorchSource
+        from ..exploration.tensors import TorchSource
 
         return lambda inputs: TorchSource(self.head.dist_class, self.head.model, inputs, rng)
 

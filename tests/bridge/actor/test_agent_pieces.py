@@ -6,7 +6,7 @@ import torch
 from gymnasium import spaces
 from rlconnect.bridge import Actor
 from rlconnect.bridge.compiled.program import compile_actor
-from rlconnect.bridge.loading.agent_pieces import has_own_pieces
+from rlconnect.bridge.loading.triples import has_own_pieces
 from rlconnect.core.adapters import AdapterChain, MapActions
 from rlconnect.core.errors import PieceError
 from rlconnect.core.step.part import Contribution, Part

@@ -22,7 +22,7 @@ from rlconnect.core.errors import (
     MissingPartError,
     WeightsError,
 )
-from rlconnect.core.vault.files.fingerprint import fingerprint_of
+from rlconnect.core.vault.files.reading import fingerprint_of
 from rlconnect.core.vault.save_manifest import forget_save
 from rlconnect.v2 import RLModule
 

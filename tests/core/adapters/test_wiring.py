@@ -21,9 +21,8 @@ from rlconnect.core.adapters import (
     Undiscretise,
     register_function,
 )
-from rlconnect.core.adapters.drawing import drawn
-from rlconnect.core.adapters.wiring import wiring_of
-from rlconnect.core.pages.svg import alone
+from rlconnect.core.adapters.drawing import drawn, wiring_of
+from rlconnect.core.pages.charts import alone
 
 
 def wired(chain, observation_space=None, action_space=None):

@@ -9,8 +9,11 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
 from rlconnect.core.arrays.batching import batch
 from rlconnect.core.errors import SpaceError
-from rlconnect.core.formulas.observation_check import check_observation
-from rlconnect.core.formulas.preprocessors import flatten_observations_plan, preprocessor_for
+from rlconnect.core.formulas.preprocessors import (
+    check_observation,
+    flatten_observations_plan,
+    preprocessor_for,
+)
 from rlconnect.core.spaces.rllib_spaces import Repeated
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "formulas"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rlconnect.core.vault import ModuleRecord, PolicyRecord
-from rlconnect.core.vault.network_words import network
+from rlconnect.core.vault.description import network
 from rlconnect.core.vault.records.weights import WeightTable
 
 from .recorded import NEW_ALGORITHM, NEW_MODULE, RECORDINGS, open_once

@@ -24,12 +24,11 @@ import numpy as np
 from attacks import archives, arrays, bombs, calls, folders, packed
 from rlconnect.core.errors import CheckpointError
 from rlconnect.core.vault import open_checkpoint
-from rlconnect.core.vault.decode.constructors import CONSTRUCTORS
+from rlconnect.core.vault.decode.constructors import CONSTRUCTORS, Storage
 from rlconnect.core.vault.decode.load_limits import Budget, Limits
 from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
 from rlconnect.core.vault.decode.pickle_machine import PickleMachine
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque, PersistentRef
-from rlconnect.core.vault.decode.storages import Storage
 from rlconnect.core.vault.decode.torch_file import decode_torch
 from rlconnect.core.vault.description import describe_checkpoint
 from rlconnect.core.vault.files import archives as _archives  # noqa: F401

@@ -5,8 +5,8 @@ import torch
 from gymnasium.spaces import Box, Discrete
 from rlconnect.legacy import TorchCategorical, TorchDiagGaussian
 from rlconnect.legacy.exploration.config import exploration_for
+from rlconnect.legacy.exploration.tensors import TorchSource
 from rlconnect.legacy.heads.registry import build_head
-from rlconnect.legacy.heads.torch_source import TorchSource
 
 from tests.legacy.heads.acted import compute_actions
 

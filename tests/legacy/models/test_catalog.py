@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from rlconnect.core.errors import ConfigError
+from rlconnect.legacy.heads.head import load_weights
 from rlconnect.legacy.models.attention import AttentionWrapper
 from rlconnect.legacy.models.base import LegacyModel, TorchModelV2
 from rlconnect.legacy.models.catalog import build_model, default_class
@@ -15,7 +16,6 @@ from rlconnect.legacy.models.complex import ComplexInputNetwork
 from rlconnect.legacy.models.fcnet import FullyConnectedNetwork
 from rlconnect.legacy.models.lstm import LSTMWrapper
 from rlconnect.legacy.models.visionnet import VisionNetwork
-from rlconnect.legacy.models.weights import load_weights
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "models"
 CASES = json.loads((GOLDEN / "cases.json").read_text(encoding="utf-8"))

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from rlconnect.legacy.models.gtrxl import (
+from rlconnect.legacy.models.attention import (
     GRUGate,
     RelativePositionEmbedding,
     relative_shift,

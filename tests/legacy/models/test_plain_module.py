@@ -6,7 +6,7 @@ import torch
 from gymnasium.spaces import Box, Discrete
 from rlconnect.core.errors import ConfigError
 from rlconnect.legacy import Policy
-from rlconnect.legacy.models.plain_module import PlainModule
+from rlconnect.legacy.models.catalog import PlainModule
 from torch import nn
 
 OBS, ACT = Box(-1, 1, (3,), np.float32), Discrete(2)

@@ -5,8 +5,8 @@ import pytest
 import torch
 from gymnasium.spaces import Box, Dict, Discrete
 from rlconnect.core.errors import WeightsError
+from rlconnect.legacy.heads.head import load_weights
 from rlconnect.legacy.models.catalog import build_model
-from rlconnect.legacy.models.weights import load_weights
 
 NEST = Dict({"a": Box(-1, 1, (3,)), "b": Discrete(2)})
 

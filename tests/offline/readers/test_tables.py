@@ -11,8 +11,8 @@ from rlconnect.core.data.budget import Budget, Limits
 from rlconnect.core.data.msgpack_arrays import encode_msgpack_object
 from rlconnect.offline import DamagedDataWarning, open_dataset
 from rlconnect.offline.readers import episode_reader
-from rlconnect.offline.readers.episode_items import quick_state
-from rlconnect.offline.readers.parquet_pages import rows_within
+from rlconnect.offline.readers.episode_reader import quick_state
+from rlconnect.offline.readers.tables import rows_within
 from rlconnect.v2 import SingleAgentEpisode
 from rlconnect.v2.saving.checkpoint_files import packed_state, plain_state
 

@@ -17,9 +17,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ...errors import CheckpointError, CorruptCheckpointError, LimitExceededError
+from .constructors import Storage, storage_dtype
 from .pickle_machine import DAMAGED, PickleMachine
 from .standins import GlobalRef, shown
-from .storages import Storage, storage_dtype
 
 STREAM_MAGIC: Final = 0x1950A86A20F9469CFC6C
 MAX_MEMBERS: Final = 20_000

@@ -10,6 +10,7 @@ Whoever has such a folder has its `blobs` beside it. Our own format is read by t
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import json
 import mmap
@@ -363,3 +364,36 @@ def missing(where: str, what: str) -> MissingPartError:
     return MissingPartError(
         f"{where} lacks {what}", hint="the folder was copied incompletely; fetch the whole of it."
     )
+
+
+_BLOCK: Final = 1 << 20
+
+
+def fingerprint_of(path: str | os.PathLike[str]) -> str:
+    """The SHA-256 of a file, or of the list of those of a folder's files; links are left out.
+
+    Empty where nothing can be read there.
+    """
+    target = Path(path)
+    try:
+        if target.is_file():
+            return digest_of(target)
+        files = [Path(place, name) for place, _, names in os.walk(target) for name in names]
+        lines = [
+            f"{digest_of(file)}  ./{file.relative_to(target).as_posix()}\n"
+            for file in files
+            if stat.S_ISREG(os.lstat(file).st_mode)
+        ]
+    except OSError:
+        return ""
+    lines.sort(key=lambda line: os.fsencode(line.partition("  ")[2]))
+    return hashlib.sha256(b"".join(map(os.fsencode, lines))).hexdigest() if lines else ""
+
+
+def digest_of(file: Path) -> str:
+    """The SHA-256 of one file."""
+    digest = hashlib.sha256()
+    with open(os.open(file, READ_FLAGS), "rb", buffering=0) as opened:
+        while block := opened.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()

@@ -34,7 +34,6 @@ from ..files.reading import read_bytes
 from .array_file import ArrayFile
 from .document_decoder import Reference, decode
 from .file_bytes import FileBytes
-from .folder_files import file_of, is_replaced, save_at
 from .leftovers import survivor
 from .manifest import (
     ARRAYS,
@@ -45,7 +44,10 @@ from .manifest import (
     FileEntry,
     damaged,
     file_entries,
+    file_of,
+    is_replaced,
     parse_manifest,
+    save_at,
 )
 
 _TRIES: Final = 8

@@ -16,9 +16,8 @@ from safetensors.numpy import save_file as save_arrays
 from ...errors import CheckpointError, CheckpointWriteError
 from ...types import Array
 from ...version import __version__
-from ..files.fingerprint import digest_of
 from ..files.json_text import Json, format_json, parse_json
-from ..files.reading import read_head
+from ..files.reading import digest_of, read_head
 from .atomic import make_parents, replaced_file, replaced_folder
 from .document import encode
 from .manifest import (

@@ -5,7 +5,7 @@ import pytest
 from rlconnect.core.errors import UnsafeCheckpointError
 from rlconnect.core.vault import Limits, open_checkpoint
 from rlconnect.core.vault.files.reading import cached_file, part_of, read_bytes
-from rlconnect.core.vault.own.folder_files import file_of
+from rlconnect.core.vault.own.manifest import file_of
 from rlconnect.core.vault.own.own_format import read_folder
 from rlconnect.core.vault.own.writer import save_folder
 

@@ -3,7 +3,7 @@
 import hashlib
 import os
 
-from rlconnect.core.vault.files.fingerprint import fingerprint_of
+from rlconnect.core.vault.files.reading import fingerprint_of
 
 
 def test_it_is_what_the_shell_gives(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from rlconnect.core.errors import CorruptCheckpointError
 from rlconnect.core.vault.own import file_bytes
 from rlconnect.core.vault.own.file_bytes import FileBytes
-from rlconnect.core.vault.own.folder_files import file_of
+from rlconnect.core.vault.own.manifest import file_of
 from rlconnect.core.vault.own.own_format import read_folder
 from rlconnect.core.vault.own.writer import save_folder
 

@@ -2,7 +2,7 @@
 
 import pytest
 from rlconnect.core.errors import CheckpointNotFoundError, LimitExceededError, MissingPartError
-from rlconnect.core.vault.own.folder_files import file_of, is_replaced, save_at
+from rlconnect.core.vault.own.manifest import file_of, is_replaced, save_at
 
 
 def test_a_replaced_folder_is_told(tmp_path):

@@ -10,10 +10,10 @@ from rlconnect.legacy.connectors.agent.flatten import FlattenDataAgentConnector
 from rlconnect.legacy.connectors.agent.mean_std_filter import (
     ConcurrentMeanStdObservationFilterAgentConnector,
     MeanStdObservationFilterAgentConnector,
+    SyncedFilterAgentConnector,
 )
 from rlconnect.legacy.connectors.agent.obs_preproc import ObsPreprocessorConnector
 from rlconnect.legacy.connectors.agent.state_buffer import StateBufferConnector
-from rlconnect.legacy.connectors.agent.synced_filter import SyncedFilterAgentConnector
 from rlconnect.legacy.connectors.agent.view_requirement import ViewRequirementAgentConnector
 from rlconnect.legacy.connectors.context import ConnectorContext
 from rlconnect.legacy.connectors.types import (

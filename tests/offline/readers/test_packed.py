@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rlconnect.core.data.budget import Budget, Limits
 from rlconnect.core.errors import CheckpointError, CorruptCheckpointError, LimitExceededError
-from rlconnect.offline.readers import lz4_frame
-from rlconnect.offline.readers.lz4_frame import MAGIC, decode_lz4_frame
+from rlconnect.offline.readers.packed import MAGIC, decode_lz4_frame
 
 HEADER = MAGIC + b"\x60\x70\x00"
 
@@ -94,7 +93,7 @@ def test_the_library_and_the_decoder_agree(size, rng, monkeypatch):
     if size:
         with pytest.raises(LimitExceededError):
             decode_lz4_frame(frame, small)
-    monkeypatch.setattr(lz4_frame, "_SMALL", 1 << 40)
+    monkeypatch.setattr("rlconnect.offline.readers.packed._SMALL", 1 << 40)
 
     assert by_library == bytes(decode_lz4_frame(frame, Budget())) == plain
 
