@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,68 @@ from .module_brain import fetches_of, values_of
 from .player import Player, Turn
 
 
+class RunningEpisodes:
+    """Pipelines and a module run as they are: each slot is an episode.
+
+    Attributes:
+        triple: The pipelines, with the module between them.
+        episodes: The running ones by slot.
+        done: What was done last in each, as `add_env_step` takes it.
+    """
+
+    def __init__(self, triple: V2Triple) -> None:
+        self.triple = triple
+        self.episodes: dict[Any, SingleAgentEpisode] = {}
+        self.done: dict[Any, dict[str, Any]] = {}
+
+    def seen(
+        self, slots: Iterable[Any], observations: Iterable[Nest], rewards: Iterable[Any]
+    ) -> list[SingleAgentEpisode]:
+        """The episodes, with what the environments gave in them; those that are new begin."""
+        episodes = []
+        for slot, observation, reward in zip(slots, observations, rewards, strict=True):
+            episode = self.episodes.get(slot)
+            if episode is None:
+                episode = self.episodes[slot] = SingleAgentEpisode(
+                    observation_space=self.triple.observation_space,
+                    action_space=self.triple.action_space,
+                )
+                episode.add_env_reset(observation=observation)
+            else:
+                episode.add_env_step(
+                    observation=observation, reward=float(reward), **self.done[slot]
+                )
+            episodes.append(episode)
+        return episodes
+
+    def passed(
+        self, episodes: Sequence[Any], forward: Callable[[Any], Any], *, explore: bool = False
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What the module gets of episodes, and the columns that come of its `forward`."""
+        env_to_module, module, module_to_env = self.triple
+        common = {
+            "rl_module": module,
+            "episodes": episodes,
+            "explore": explore,
+            "shared_data": {},
+        }
+        inputs = env_to_module(batch={}, **common)
+        return inputs, module_to_env(batch=forward(inputs), **common)
+
+    def did(self, slots: Iterable[Any], actions: Nest, columns: Mapping[str, Any]) -> None:
+        """Take note of the actions of some slots, and of what came out beside them."""
+        rows = actions if isinstance(actions, list) else unbatch(actions)
+        for row, (slot, action) in enumerate(zip(slots, rows, strict=True)):
+            outputs = {name: column[row] for name, column in columns.items()}
+            self.done[slot] = {"action": action, "extra_model_outputs": outputs}
+
+    def forget(self, slots: Iterable[Any]) -> None:
+        """Let episodes go; the next observation of their slots begins others."""
+        for slot in slots:
+            self.episodes.pop(slot, None)
+            self.done.pop(slot, None)
+
+
 class EpisodePlayer(Player):
     """Pipelines and a module run as they are: each slot is an episode."""
 
@@ -30,8 +93,7 @@ class EpisodePlayer(Player):
         super().__init__(plan, is_planned=False)
         self.triple = triple
         self._sessions = Sessions(MAX_SESSIONS, "an actor")
-        self._episodes: dict[Key, SingleAgentEpisode] = {}
-        self._done: dict[Key, dict[str, Any]] = {}
+        self._running = RunningEpisodes(triple)
 
     @property
     def sessions(self) -> Sessions:
@@ -49,44 +111,39 @@ class EpisodePlayer(Player):
         rewards = np.zeros(count) if reward is None else np.asarray(xp.to_numpy(reward))
         self._forget(self._sessions.use(keys))
         observations = unbatch(nest.map_structure(xp.to_numpy, obs))
-        episodes = [
-            self._stepped(key, item, float(earned))
-            for key, item, earned in zip(keys, observations, rewards, strict=True)
-        ]
-        env_to_module, module, module_to_env = self.triple
-        shared: dict[str, Any] = {}
-        common = {"rl_module": module, "episodes": episodes, "explore": explore}
-        inputs = env_to_module(batch={}, shared_data=shared, **common)
+        episodes = self._running.seen(keys, observations, rewards)
+        module = self.triple.module
+        forward = module.forward_inference
+        if explore:
+            forward = partial(module.forward_exploration, t=self.timestep)
         with drawing(int(rng.integers(2**63))):
-            if explore:
-                outputs = module.forward_exploration(inputs, t=self.timestep)
-                self.timestep += count
-            else:
-                outputs = module.forward_inference(inputs)
-            sent = module_to_env(batch=outputs, shared_data=shared, **common)
+            inputs, sent = self._running.passed(episodes, forward, explore=explore)
+        if explore:
+            self.timestep += count
         actions = sent.pop("actions")
         for_env = sent.pop("actions_for_env", actions)
         if self.fetches is not None:
             columns = {name: batch(list(column)) for name, column in sent.items()}
             self.fetches.update({**fetches_of(columns), **values_of(module, inputs)})
-        for row, key in enumerate(keys):
-            extra = {name: column[row] for name, column in sent.items()}
-            self._done[key] = {"action": actions[row], "extra_model_outputs": extra}
+        self._running.did(keys, actions, sent)
         if not starts_anew:
             self._forget(over)
-        return batch([nest.map_structure(np.asarray, action) for action in for_env])
+        if isinstance(for_env, list):
+            for_env = batch(for_env)
+        return nest.map_structure(np.array, for_env)  # the rows of these are remembered
 
     def reset(self, env_ids: Iterable[Hashable] | None) -> None:
         """Forget the episodes of some environments; of all if None."""
-        ended_envs = None if env_ids is None else set(env_ids)
-        self._forget([key for key in self._episodes if ended_envs is None or key[0] in ended_envs])
+        ended_envs, episodes = None if env_ids is None else set(env_ids), self._running.episodes
+        self._forget([key for key in episodes if ended_envs is None or key[0] in ended_envs])
 
     def state_dict(self) -> dict[str, Any]:
         """Every episode's state, and what was done last in it."""
+        episodes, done = self._running.episodes, self._running.done
         return {
-            "slots": [list(key) for key in self._episodes],
-            "episodes": [episode.get_state() for episode in self._episodes.values()],
-            "done": [self._done.get(key) for key in self._episodes],
+            "slots": [list(key) for key in episodes],
+            "episodes": [episode.get_state() for episode in episodes.values()],
+            "done": [done.get(key) for key in episodes],
         }
 
     @at()
@@ -99,27 +156,15 @@ class EpisodePlayer(Player):
         for (env_id, agent_id), episode, done in triples:
             key = (env_id, agent_id)
             self._sessions.use([key])
-            self._episodes[key] = SingleAgentEpisode.from_state(episode)
+            self._running.episodes[key] = SingleAgentEpisode.from_state(episode)
             if done is not None:
-                self._done[key] = done
+                self._running.done[key] = done
 
     def to(self, device: str | None) -> None:
         """Let the module compute on a device."""
         self.triple.module.to(device or "cpu")
 
-    def _stepped(self, key: Key, obs: Any, reward: float) -> SingleAgentEpisode:
-        episode = self._episodes.get(key)
-        if episode is None:
-            episode = self._episodes[key] = SingleAgentEpisode(
-                observation_space=self.observation_space, action_space=self.action_space
-            )
-            episode.add_env_reset(observation=obs)
-        else:
-            episode.add_env_step(observation=obs, reward=reward, **self._done[key])
-        return episode
-
-    def _forget(self, keys: Iterable[Key]) -> None:
+    def _forget(self, keys: Sequence[Key]) -> None:
+        self._running.forget(keys)
         for key in keys:
-            self._episodes.pop(key, None)
-            self._done.pop(key, None)
             self._sessions.forget(key)

@@ -21,8 +21,7 @@ from ...legacy.batches.step_rows import joined_batches
 from ...legacy.connectors.rows import answers_of
 from ...legacy.connectors.types import AgentConnectorDataType
 from ...legacy.policy.policy import Policy
-from ...v2.episodes.single_agent import SingleAgentEpisode
-from ..actor.episode_player import EpisodePlayer
+from ..actor.episode_player import EpisodePlayer, RunningEpisodes
 from ..actor.legacy_brain import LegacyBrain
 from ..actor.module_brain import ModuleBrain
 from ..actor.player import PlannedPlayer, Player
@@ -208,54 +207,29 @@ class EpisodeWatcher:
         self._triple: V2Triple = player.triple
         self._brain = ModuleBrain(self._triple.module)
         self._choices = _choices(player, self._brain, manner)
-        self._episodes: list[SingleAgentEpisode] = []
-        self._done: list[dict[str, Any]] = []
+        self._running = RunningEpisodes(self._triple)
 
     def begin(self, count: int) -> None:
-        """Begin so many episodes."""
-        self._episodes = [
-            SingleAgentEpisode(
-                observation_space=self._triple.observation_space,
-                action_space=self._triple.action_space,
-            )
-            for _ in range(count)
-        ]
-        self._done = []
+        """Forget everything: the next step begins episodes."""
+        self._running = RunningEpisodes(self._triple)
 
     def step(self, obs: Nest, rewards: Array, actions: Nest) -> Answers:
         """The next step of the first episodes, through the pipelines."""
-        episodes = self._episodes[: len(rewards)]
-        for place, (episode, observed) in enumerate(zip(episodes, unbatch(obs), strict=True)):
-            if self._done:
-                episode.add_env_step(observed, reward=float(rewards[place]), **self._done[place])
-            else:
-                episode.add_env_reset(observed)
-        env_to_module, module, module_to_env = self._triple
-        shared: dict[str, Any] = {}
-        common = {
-            "rl_module": module,
-            "episodes": episodes,
-            "explore": False,
-            "shared_data": shared,
-        }
-        inputs_of = env_to_module(batch={}, **common)
+        slots, module = range(len(rewards)), self._triple.module
+        episodes = self._running.seen(slots, unbatch(obs), rewards)
+        inputs_of, sent = self._running.passed(episodes, module.forward_inference)
         observed = inputs_of["obs"]
         if module.is_stateful():
             observed = nest.map_structure(lambda leaf: leaf[:, 0], observed)
         view = flat_view(nest.map_structure(lambda leaf: np.array(xp.to_numpy(leaf)), observed))
-        sent = module_to_env(batch=module.forward_inference(inputs_of), **common)
         sent.pop("actions_for_env", None)
         inputs = sent.get("action_dist_inputs")
         inputs = sent["actions"] if inputs is None else inputs
         self._brain.gives_actions = "action_dist_inputs" not in sent
         inputs = np.stack([np.asarray(xp.to_numpy(row)) for row in inputs])
         answers = self._choices.answers(inputs, actions, view)
-        remembered = unbatch(self._choices.remembered(inputs, actions))
         sent.pop("actions")
-        self._done = [
-            {"action": action, "extra_model_outputs": {n: c[row] for n, c in sent.items()}}
-            for row, action in enumerate(remembered)
-        ]
+        self._running.did(slots, self._choices.remembered(inputs, actions), sent)
         return answers
 
 

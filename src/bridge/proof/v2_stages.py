@@ -18,7 +18,7 @@ from ...core.types import Nest
 from ...legacy.connectors.agent.obs_preproc import ObsPreprocessorConnector
 from ...legacy.policy.stages import stages_of
 from ...v2.connectors.stateful_modules import is_stateful
-from ...v2.episodes.single_agent import SingleAgentEpisode
+from ..actor.episode_player import RunningEpisodes
 from ..actor.module_brain import values_of
 from ..triple import V2Triple
 from ..wrap.policy_module import LegacyPolicyModule
@@ -43,10 +43,7 @@ class V2Stages:
             piece for piece in _pieces(self.env_to_module) if getattr(piece, "update_stats", False)
         ]
         self.is_at_rest = False
-        self._shared: dict[str, Any] = {}
-        self._count = 0
-        self._running: dict[Hashable, SingleAgentEpisode] = {}
-        self._answers: dict[Hashable, tuple[Any, dict[str, Any]]] = {}
+        self._running = RunningEpisodes(self.triple)
 
     @property
     def observation_space(self) -> Any:
@@ -71,37 +68,21 @@ class V2Stages:
 
     def reset(self, slots: Sequence[Hashable]) -> None:
         """Begin an episode in each slot."""
-        for slot in slots:
-            self._running.pop(slot, None)
-            self._answers.pop(slot, None)
+        self._running.forget(slots)
 
     def step(
         self, slots: Sequence[Hashable], observations: Sequence[Nest], rewards: Sequence[Any] | None
     ) -> dict[str, Nest]:
         """Act in some slots without exploring: arrays by stage, one row a slot."""
-        all_rewards = [0.0] * len(slots) if rewards is None else rewards
-        episodes = [
-            self._episode(slot, observation, reward)
-            for slot, observation, reward in zip(slots, observations, all_rewards, strict=True)
-        ]
-        common = {
-            "rl_module": self.module,
-            "episodes": episodes,
-            "explore": False,
-            "shared_data": self._shared,
-        }
+        all_rewards = [None] * len(slots) if rewards is None else rewards
+        earned = [0.0 if reward is None else reward for reward in all_rewards]
+        episodes = self._running.seen(slots, observations, earned)
         with self._filters_at_rest():
-            batch = self.env_to_module(batch={}, **common)
+            batch, columns = self._running.passed(episodes, self.module.forward_inference)
         observed, values = self._seen(batch), values_of(self.module, batch)
-        columns = self.module_to_env(batch=self.module.forward_inference(batch), **common)
         actions = columns.pop(Columns.ACTIONS)
         for_env = columns.pop(Columns.ACTIONS_FOR_ENV, actions)
-        for place, slot in enumerate(slots):
-            outputs = {name: column[place] for name, column in columns.items()}
-            self._answers[slot] = (
-                nest.map_structure(lambda leaf, i=place: leaf[i], actions),
-                outputs,
-            )
+        self._running.did(slots, actions, columns)
         outputs = {
             name: batch_items(list(column))
             for name, column in columns.items()
@@ -123,19 +104,6 @@ class V2Stages:
         finally:
             for piece in self._filters:
                 piece.update_stats = True
-
-    def _episode(self, slot: Hashable, observation: Nest, reward: Any) -> SingleAgentEpisode:
-        """The running episode of a slot, with the observation in it."""
-        episode = self._running.get(slot)
-        if episode is None:
-            self._count += 1
-            episode = self._running[slot] = SingleAgentEpisode(id_=f"stages{self._count}")
-            episode.add_env_reset(observation)
-            return episode
-        action, outputs = self._answers[slot]
-        earned = 0.0 if reward is None else reward
-        episode.add_env_step(observation, action, earned, extra_model_outputs=outputs)
-        return episode
 
     def _seen(self, batch: Mapping[str, Any]) -> Nest:
         """The observations as the module gets them, one row a slot."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import msgpack
+import msgpack  # type: ignore[import-untyped]  # it has no types
 import numpy as np
 from typing_extensions import Self
 

@@ -173,6 +173,20 @@ def test_frames_are_stacked_a_row_a_slot(rng):
     assert plan.start[0].shape == (6, 2)
 
 
+def test_slots_have_their_parts_of_nested_actions(rng):
+    """Through pipelines as by a plan, one step after the other."""
+    sees = spaces.Box(-1, 1, (3,), np.float32)
+    takes = spaces.Dict({"a": spaces.Discrete(2), "b": spaces.Box(-1, 1, (2,), np.float32)})
+    triple = V2Triple(None, module_for(sees, takes), None).with_pipelines()
+    slow, fast = through_pipelines(triple), Actor.from_policy(triple)
+
+    for _ in range(3):
+        obs = rng.uniform(-1, 1, (4, 3)).astype(np.float32)
+        mine, its = fast.act(obs), slow.act(obs)
+        assert np.array_equal(mine["a"], its["a"])
+        assert np.allclose(mine["b"], its["b"], atol=1e-5)
+
+
 class Doubled(ConnectorV2):
     """A user's piece."""
 
