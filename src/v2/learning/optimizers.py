@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -40,7 +41,7 @@ class AdamStep:
         """
         optimizer = self._optimizer
         if self._lists is None or not self._goes_on() or any(g is None for g in gradients):
-            optimizer.step()
+            _step(optimizer)
             self._state, self._lists = optimizer.state, _lists_of(optimizer)
             return
         params, moments, squares, steps, count = self._lists
@@ -75,9 +76,30 @@ class AdamStep:
         )
 
 
+class _Uncompiled(Adam):
+    """Adam whose methods do not import torch's compiler, for seconds, to keep it off themselves."""
+
+    add_param_group = inspect.unwrap(Adam.add_param_group)
+    state_dict = inspect.unwrap(Adam.state_dict)
+    load_state_dict = inspect.unwrap(Adam.load_state_dict)
+
+
+def _step(optimizer: Any) -> None:
+    """Take a step in torch's own way."""
+    if _is_plain(optimizer):
+        with torch.no_grad():
+            inspect.unwrap(Adam.step)(optimizer)
+    else:
+        optimizer.step()
+
+
 def _is_plain(optimizer: Any) -> bool:
     """Whether an optimiser is torch's fused Adam, with settings of numbers and no hooks."""
-    if type(optimizer) is not Adam or len(optimizer.param_groups) != 1 or "step" in vars(optimizer):
+    if (
+        type(optimizer) not in (Adam, _Uncompiled)
+        or len(optimizer.param_groups) != 1
+        or "step" in vars(optimizer)
+    ):
         return False
     group = optimizer.param_groups[0]
     is_odd = any(group.get(name) for name in _ODD) or not group.get("fused")
@@ -336,7 +358,7 @@ def adam(params: Iterable[nn.Parameter], lr: float, eps: float = 1e-8) -> Adam:
     """Make Adam in the fastest form there is: fused where torch can, else in bulk."""
     listed = list(params)
     try:
-        return Adam(listed, lr=lr, eps=eps, fused=True)
+        return _Uncompiled(listed, lr=lr, eps=eps, fused=True)
     except RuntimeError:  # this torch has no fused form for that device
         return Adam(listed, lr=lr, eps=eps, foreach=True)
 

@@ -167,6 +167,17 @@ def test_a_call_that_raises_is_told_and_forgotten(two):
     assert len(group.foreach_learner(lambda learner: learner.distributed)) == len(group) == 2
 
 
+def test_torchs_compiler_is_not_imported(two):
+    """It takes a learner seconds to begin with, and nobody compiles."""
+    _, group = two
+    group.update(episodes=[episode(8)], timesteps=STEPS)
+    group.get_state()
+
+    loaded = group.foreach_learner(lambda learner: "torch._dynamo" in sys.modules)
+
+    assert [each.get() for each in loaded] == [False, False]
+
+
 @pytest.mark.parametrize("fails", ["raise", "kill"])
 def test_a_learner_that_fails_ends_all(fails):
     """What happened is told with its type and the learner; no process stays behind."""
