@@ -34,7 +34,7 @@ def as_data(
 ) -> dict[str, Any]:
     """What came of a run, as plain data."""
     from ..v2.logging.flat_result import scalars
-    from ..v2.tuning.enough import short
+    from ..v2.tuning.stopping import short
     from ..v2.tuning.training_run import RETURN
 
     last = scalars(run.last_result)

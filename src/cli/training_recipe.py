@@ -202,8 +202,8 @@ class Recipe:
         from ..v2.config.toml_settings import toml_of
         from ..v2.logging.loggers import DEFAULT_LOGGERS
         from ..v2.logging.services import service_named
-        from ..v2.tuning.enough import enough_of
         from ..v2.tuning.run_config import CheckpointConfig
+        from ..v2.tuning.stopping import enough_of
         from ..v2.tuning.training_run import RETURN, TrainingRun
 
         saving = CheckpointConfig(

@@ -34,13 +34,13 @@ from ...core.vault.records.records import warn_of_unsafe
 from ...core.vault.shape_hints import space_hint
 from ..saving.class_names import saved_name
 from ..saving.class_slots import CATALOG, MODULE, NETWORK_CLASS
-from .adopted_weights import adopt, built_bare
 from .apis import InferenceOnlyAPI, TargetNetworkAPI
 from .misfits import deciding, module_misfit, warn_of_encoders
 from .model_config import as_settings
 from .multi_rl_module import MultiRLModule
 from .old_settings import modern_settings, renamed_weights
 from .rl_module import RLModule
+from .torch_rl_module import adopt, built_bare
 
 if TYPE_CHECKING:
     from ...core.nets import Network

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import torch
 from gymnasium import spaces
-from torch import nn
+from torch import Tensor, nn
 from typing_extensions import override
 
+from ...core.data.checked import real
 from ...core.data.damage import at
 from ...core.errors import ConfigError, WeightsError
 from ...core.runtime.sharing import Turn
 from ..distributions.torch_continuous import TorchDiagGaussian
 from ..distributions.torch_discrete import TorchCategorical
 from ..saving.checkpointable import Components
-from .adopted_weights import tensor_over
 from .apis import InferenceOnlyAPI
 from .rl_module import RLModule
 
@@ -255,3 +256,65 @@ def _layers_in_training(module: nn.Module) -> list[nn.Module]:
 def _is_plain(kind: type[nn.Module]) -> bool:
     """True if changing its mode is changing a flag."""
     return kind.train is nn.Module.train and kind.eval is nn.Module.eval
+
+
+_Module = TypeVar("_Module")
+
+
+def tensor_over(array: Any) -> Tensor:
+    """A tensor that shares an array's memory where it may write there, else has a copy.
+
+    Example:
+        >>> array = np.zeros(2, np.float32)
+        >>> tensor_over(array)[0] = 1.0
+        >>> array.tolist()
+        [1.0, 0.0]
+    """
+    numbers = real(array)
+    is_plain = numbers.flags.behaved and numbers.flags.c_contiguous
+    return torch.from_numpy(numbers) if is_plain else torch.tensor(numbers)
+
+
+def built_bare(build: Callable[[], _Module]) -> _Module:
+    """What `build` makes, with weights that have shapes and no memory, on torch's device "meta".
+
+    Built anew it would take memory and draw random numbers for what a file replaces at once.
+    """
+    with torch.device("meta"):
+        return build()
+
+
+def adopt(module: nn.Module, weights: Mapping[str, Any]) -> bool:
+    """Make arrays the weights of a module built bare; False if it needs more than they are.
+
+    Nobody else may write to the arrays from then on. It needs more where a weight has two names,
+    where one is missing, or where it keeps tensors that are no weights.
+    """
+    parts: dict[str, Any] = module.state_dict(keep_vars=True)
+    saved = {id(part) for part in parts.values()}
+    kept = {
+        id(value)
+        for each in module.modules()
+        for place in (vars(each), each._parameters, each._buffers)
+        for value in place.values()
+        if isinstance(value, Tensor)
+    }
+    if len(saved) < len(parts) or kept - saved or parts.keys() - weights.keys():
+        return False
+    owners: set[int] = set()
+    tensors = {}
+    for name, part in parts.items():
+        array = weights[name]
+        owner = id(_owner(array))
+        tensor = torch.tensor(real(array)) if owner in owners else tensor_over(array)
+        owners.add(owner)
+        tensors[name] = tensor.to(part.dtype)
+    module.load_state_dict(tensors, assign=True)
+    return True
+
+
+def _owner(array: Any) -> Any:
+    """What an array's memory belongs to."""
+    while isinstance(array, np.ndarray) and array.base is not None:
+        array = array.base
+    return array

@@ -5,7 +5,7 @@ import pytest
 import torch
 from rlconnect import open_checkpoint
 from rlconnect.v2 import RLModule
-from rlconnect.v2.modules.adopted_weights import adopt, built_bare, tensor_over
+from rlconnect.v2.modules.torch_rl_module import adopt, built_bare, tensor_over
 from torch import nn
 
 from .test_misfits import KINDS, saved

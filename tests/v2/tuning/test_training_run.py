@@ -18,7 +18,7 @@ from rlconnect.core.errors import (
 from rlconnect.v2 import PPO, LossError, PPOConfig, RLlibCallback
 from rlconnect.v2.logging import loggers
 from rlconnect.v2.tuning import CheckpointConfig
-from rlconnect.v2.tuning.enough import enough_of
+from rlconnect.v2.tuning.stopping import enough_of
 from rlconnect.v2.tuning.training_run import DamagedCheckpointWarning, TrainingRun
 
 from tests.v2.algorithms.algorithm_cases import small
