@@ -48,7 +48,7 @@ _HOME: Final = {
     # Migrating into the new stack
     "MigratedPolicy": ".migrate.checkpoint",
     "MigrationPlan": ".migrate.plan",
-    "MigrationStep": ".twins.step",
+    "MigrationStep": ".twins.twin",
     "Refusal": ".twins.twin",
     "Score": ".migrate.scoreboard",
     "load_migrated": ".migrate.checkpoint",

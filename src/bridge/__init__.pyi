@@ -21,8 +21,7 @@ from .proof.verify import verify as verify
 from .teach.taught import Lesson as Lesson, Taught as Taught
 from .teach.teach import kickstart as kickstart, teach as teach
 from .twins.native_module import native_module as native_module
-from .twins.step import MigrationStep as MigrationStep
-from .twins.twin import Refusal as Refusal, register_twin as register_twin
+from .twins.twin import MigrationStep as MigrationStep, Refusal as Refusal, register_twin as register_twin
 from .wrap.action_connector import LegacyActionConnectorV2 as LegacyActionConnectorV2
 from .wrap.agent_connector import LegacyAgentConnectorV2 as LegacyAgentConnectorV2
 from .wrap.policy_module import LegacyPolicyModule as LegacyPolicyModule

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..bridge.migrate.plan import MigrationPlan
     from ..bridge.migrate.ray_parts import RayNeeds
     from ..bridge.migrate.standing import Standing
-    from ..bridge.twins.step import MigrationStep
+    from ..bridge.twins.twin import MigrationStep
 
 _WORDS: Final = {
     "native": ("becomes", "good"),

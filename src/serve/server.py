@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from ..core.errors import CheckpointNotFoundError, ConfigError, RlconnectError
 from . import admin, kserve
+from .admin import first_versions
 from .answers import log
 from .app import App
 from .errors import ServeError
@@ -20,7 +21,6 @@ from .http.messages import Request
 from .http.parsing import HttpLimits
 from .http.protocol import Answer, Connections
 from .http.websocket import Message, WebSocket, accept
-from .loading import first_versions
 from .models import Model
 from .sessions import SessionTable
 from .settings import ServeSettings

@@ -15,8 +15,7 @@ from rlconnect.bridge.adapting.changes import Change, SpaceDiff
 from rlconnect.bridge.proof.page import page_of
 from rlconnect.bridge.proof.verify import Returns, Verdict
 from rlconnect.bridge.rollout import Played
-from rlconnect.bridge.twins.step import MigrationStep
-from rlconnect.bridge.twins.twin import Twin
+from rlconnect.bridge.twins.twin import MigrationStep, Twin
 from rlconnect.cli.adapt_page import adapt_page, next_command
 from rlconnect.cli.audit_page import audit_page
 from rlconnect.cli.convert_command import convert_page

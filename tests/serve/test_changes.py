@@ -21,7 +21,7 @@ from rlconnect.bridge import Actor
 from rlconnect.bridge.front.load import as_policies
 from rlconnect.core.errors import ConfigError
 from rlconnect.serve import Client, ServeError, ServeSettings, SessionGoneError, app_of
-from rlconnect.serve.loading import next_version
+from rlconnect.serve.admin import next_version
 from rlconnect.serve.models import Model
 from rlconnect.serve.sessions import SessionTable
 from rlconnect.serve.versions import Version

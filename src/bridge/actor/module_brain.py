@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -15,17 +15,116 @@ from ...core import array_namespace as xp
 from ...core import nest
 from ...core.arrays.tensors import as_tensors
 from ...core.columns import Columns
-from ...core.errors import PieceError
+from ...core.errors import ConfigError, PieceError
+from ...core.formulas.categorical import best_of_columns
 from ...core.nets.direct import Direct, quicker
+from ...core.nets.numpy_layers import LARGE, Dense, dense, numpy_activation, quickest
 from ...core.runtime.torch_draws import drawing
 from ...core.step.plan import Choose, Run
 from ...core.types import Array, Nest
 from ...v2.connectors.stateful_modules import is_stateful
-from ...v2.distributions.torch_continuous import TorchDeterministic
+from ...v2.distributions.torch_continuous import (
+    TorchDeterministic,
+    TorchDiagGaussian,
+    TorchSquashedGaussian,
+)
+from ...v2.distributions.torch_discrete import TorchCategorical
 from ...v2.modules.apis import ValueFunctionAPI
+from ...v2.modules.bc import DefaultBCTorchRLModule
+from ...v2.modules.cql import DefaultCQLTorchRLModule
 from ...v2.modules.dqn import DefaultDQNRLModule
+from ...v2.modules.encoders import TorchActorCriticEncoder, TorchMLPEncoder
+from ...v2.modules.iql import DefaultIQLTorchRLModule
+from ...v2.modules.layers import TorchFreeLogStdMLPHead, TorchMLPHead
+from ...v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
+from ...v2.modules.sac import DefaultSACTorchRLModule
 from ..wrap.policy_module import LegacyPolicyModule
-from .dense_modules import direct_of
+
+Finish = Callable[[Array], Array]
+
+_ENCODERS: Final = {
+    DefaultAPPOTorchRLModule: "encoder",
+    DefaultBCTorchRLModule: "encoder",
+    DefaultCQLTorchRLModule: "pi_encoder",
+    DefaultIQLTorchRLModule: "pi_encoder",
+    DefaultPPOTorchRLModule: "encoder",
+    DefaultSACTorchRLModule: "pi_encoder",
+}
+"""Where the modules keep the encoder in front of their head `pi`."""
+
+
+def direct_of(module: Any, greedy: Choose) -> Direct | None:
+    """A default module in numpy; None of another one, or where it has other layers.
+
+    Large weights are the module's own, others copied. `greedy` chooses where only torch knows how.
+    """
+    name = _ENCODERS.get(type(module))
+    if name is None:
+        return None
+    encoder, head = getattr(module, name), module.pi
+    if type(encoder) is TorchActorCriticEncoder:
+        encoder = encoder.encoder if encoder.config.shared else encoder.actor_encoder
+    if type(encoder) is not TorchMLPEncoder or type(head) not in (
+        TorchMLPHead,
+        TorchFreeLogStdMLPHead,
+    ):
+        return None
+    try:
+        layers = [*_layers(encoder.net.mlp), *_layers(head.net.mlp)]
+    except ConfigError:
+        return None
+    if not layers:
+        return None
+    network, finish = quickest(layers), _finish_of(head)
+    kind = module.get_inference_action_dist_cls()
+    if kind is TorchCategorical:
+        return Direct.of(network, _best, best_of_columns, finish)
+    choose = _means if kind in (TorchDiagGaussian, TorchSquashedGaussian) else greedy
+    return Direct.of(network, choose, None, finish)
+
+
+def _best(inputs: Array) -> Array:
+    return np.asarray(inputs.argmax(-1), np.int32)
+
+
+def _means(inputs: Array) -> Array:
+    return np.ascontiguousarray(inputs[:, : inputs.shape[1] // 2])
+
+
+def _layers(modules: Iterable[nn.Module]) -> list[Dense]:
+    """Dense layers, each with the activation behind it."""
+    layers: list[Dense] = []
+    for module in modules:
+        if isinstance(module, nn.Linear):
+            weight = module.weight.detach().cpu().numpy()
+            bias = None if module.bias is None else module.bias.detach().cpu().numpy()
+            bias = np.zeros(len(weight), np.float32) if bias is None else bias
+            is_large = weight.nbytes > LARGE and weight.dtype == bias.dtype == np.float32
+            layers.append(Dense(weight.T, bias) if is_large else dense(weight, bias))
+        elif layers and layers[-1].act is None:
+            act = numpy_activation(type(module).__name__)
+            layers[-1] = Dense(layers[-1].weight, layers[-1].bias, act)
+        else:
+            raise ConfigError("an activation of no layer", found=type(module).__name__)
+    return layers
+
+
+def _finish_of(head: Any) -> Finish | None:
+    """Deviations as the head gives them: held in bounds, or its own parameters."""
+    bound = float(head.log_std_clip_param_const) if head.clip_log_std else np.inf
+    if isinstance(head, TorchFreeLogStdMLPHead):
+        deviations = np.clip(head.log_std.detach().cpu().numpy(), -bound, bound)
+        return lambda means: np.concatenate([means, np.tile(deviations, (len(means), 1))], 1)
+    if not head.clip_log_std:
+        return None
+
+    def bounded(out: Array) -> Array:
+        deviations = out[:, out.shape[1] // 2 :]
+        np.clip(deviations, -bound, bound, out=deviations)
+        return out
+
+    return bounded
+
 
 _NO_FETCHES = (Columns.ACTIONS, Columns.ACTIONS_FOR_ENV, Columns.STATE_OUT)
 

@@ -37,8 +37,8 @@ from ..proof.verify import verify
 from ..triple import V2Triple, is_triple
 from ..twins.mixture import learner_pieces, mixture
 from ..twins.native_module import native_module
-from ..twins.step import proof_from
 from ..twins.step_order import steps_of
+from ..twins.twin import proof_from
 from .ray_config import training_settings
 from .saved_plan import (
     FORMAT,

@@ -13,7 +13,7 @@ from ..proof.page import sections_of
 
 if TYPE_CHECKING:
     from ..proof.verdict import Verdict
-    from ..twins.step import MigrationStep
+    from ..twins.twin import MigrationStep
     from .plan import MigrationPlan
 
 _SIDES: Final = (

@@ -24,9 +24,8 @@ from ..triple import V2Triple
 from ..wrap.action_connector import LegacyActionConnectorV2
 from ..wrap.agent_connector import LegacyAgentConnectorV2
 from ..wrap.policy_module import LegacyPolicyModule
-from .agent_twins import cast_for_network
-from .step import MigrationStep
-from .twin import Refusal
+from .step_order import cast_for_network
+from .twin import MigrationStep, Refusal
 
 
 def mixture(

@@ -17,8 +17,7 @@ from ...core.nets.setting import NETWORK
 from ...legacy.heads.described_model import DescribedModel
 from ...legacy.models.complex import ComplexInputNetwork
 from ...legacy.models.lstm import LSTMWrapper
-from ...legacy.models.rlmodule import RLModuleNet
-from ...legacy.models.rlmodule_layers import LstmEncoder
+from ...legacy.models.rlmodule import LstmEncoder, RLModuleNet
 from ...legacy.models.visionnet import VisionNetwork
 from ...legacy.policy.policy import Policy
 from ...v2.modules.bc import DefaultBCTorchRLModule

@@ -29,9 +29,8 @@ from ...legacy.observations.preprocessors import get_preprocessor_for_space
 from ...v2.connectors.batch_items import key_of, single_agent_episode_iterator
 from ...v2.connectors.common.written_observations import LastObservations, own_space, write_last
 from .legacy_columns import add_view_columns, columns_beside, is_observation_stacked, windows_of
-from .slots import Slot
 from .step_records import carried, carry, last_answer, step_data
-from .wrapped_connector import WrappedConnector
+from .wrapped_connector import Slot, WrappedConnector
 
 
 @trust

@@ -5,7 +5,7 @@ import pytest
 import torch
 from gymnasium import spaces
 from rlconnect.bridge import Actor
-from rlconnect.bridge.actor.dense_modules import direct_of
+from rlconnect.bridge.actor.module_brain import direct_of
 from rlconnect.v2 import RLModule, RLModuleSpec
 from rlconnect.v2.modules.bc import DefaultBCTorchRLModule
 from rlconnect.v2.modules.cql import DefaultCQLTorchRLModule
@@ -65,7 +65,7 @@ def test_numpy_gives_what_torch_gives(kind, model, action_space, rng):
 
 def test_large_weights_are_not_held_twice(monkeypatch, rng):
     """They are read where the actor's module has them, and give the same."""
-    monkeypatch.setattr("rlconnect.bridge.actor.dense_modules.LARGE", 100)
+    monkeypatch.setattr("rlconnect.bridge.actor.module_brain.LARGE", 100)
     monkeypatch.setattr("rlconnect.core.nets.numpy_layers.LARGE", 100)
     module = made(DefaultPPOTorchRLModule, spaces.Discrete(3), {"fcnet_hiddens": [8, 8]})
     obs = rng.normal(size=(6, 5)).astype(np.float32)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from rlconnect.bridge import Actor
-from rlconnect.bridge.compiled.artifact import export_actor
-from rlconnect.bridge.compiled.onnx_model import fold_into_biases
+from rlconnect.bridge.compiled.artifact import export_actor, fold_into_biases
 
 from tests.bridge.compiled.chains import made
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Tuple
 from rlconnect.bridge import plan_migration
-from rlconnect.bridge.twins.agent_twins import agent_twin
+from rlconnect.bridge.twins.step_order import agent_twin
 from rlconnect.core.formulas.running_stat import RunningStat
 from rlconnect.legacy import (
     ClipRewardAgentConnector,
