@@ -331,9 +331,17 @@ def test_the_version_is_one_line(option, capsys):
 
 
 @pytest.mark.parametrize("option", ["bash", "zsh", "fish"])
-def test_shells_complete_commands(option):
-    """The script that a shell loads asks the program, which answers with what may follow."""
-    script = run("--show-completion", option, env={**os.environ, DETECT: "1"}).stdout
+def test_shells_get_a_script(option, monkeypatch, capsys):
+    """It asks the program what may follow."""
+    monkeypatch.setenv(DETECT, "1")
+
+    assert main(["--show-completion", option]) == 0
+
+    assert "_RLCONNECT_COMPLETE" in capsys.readouterr().out
+
+
+def test_shells_complete_commands():
+    """The program answers what a shell's script asks."""
     asked = {
         "_RLCONNECT_COMPLETE": "complete_bash",
         "COMP_WORDS": "rlconnect in",
@@ -342,7 +350,6 @@ def test_shells_complete_commands(option):
 
     done = run(env={**os.environ, **asked})
 
-    assert "_RLCONNECT_COMPLETE" in script
     assert done.stdout.split() == ["inspect"]
 
 

@@ -44,13 +44,19 @@ SOURCES = [
 ]
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_what_is_written_acts_as_the_source(name, tmp_path):
-    """Native, wrapped or mixed: the folder loads, keeps its certificate, and equals the source."""
-    policy = Recording(GOLDEN / "legacy" / name).load("default_policy")
+@pytest.fixture(scope="module", params=SOURCES)
+def written(request, tmp_path_factory):
+    """A recorded policy, its migration, and the folder where that is written."""
+    policy = Recording(GOLDEN / "legacy" / request.param).load("default_policy")
+    folder = tmp_path_factory.mktemp("written") / "v2"
+    return policy, migrate(policy, folder), folder
 
-    plan = migrate(policy, tmp_path / "v2")
-    migrated = load_migrated(tmp_path / "v2", check=True)
+
+def test_what_is_written_acts_as_the_source(written):
+    """Native, wrapped or mixed: the folder loads, keeps its certificate, and equals the source."""
+    policy, plan, folder = written
+
+    migrated = load_migrated(folder, check=True)
 
     assert verify(migrated.triple, policy, samples=2, length=2).is_equal
     assert verify(policy, migrated.triple, samples=2, length=2).is_equal
@@ -59,12 +65,9 @@ def test_what_is_written_acts_as_the_source(name, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::rlconnect.bridge.actor.actor.SlowPieceWarning")
-@pytest.mark.parametrize("name", SOURCES)
-def test_an_actor_of_what_is_written_saves_what_loads(name, tmp_path):
+def test_an_actor_of_what_is_written_saves_what_loads(written, tmp_path):
     """Whatever stayed wrapped: saved, loaded and saved again, it acts the same."""
-    policy = Recording(GOLDEN / "legacy" / name).load("default_policy")
-    migrate(policy, tmp_path / "v2")
-    first = Actor.from_checkpoint(tmp_path / "v2")
+    first = Actor.from_checkpoint(written[2])
     first.save(tmp_path / "a")
     second = Actor.from_checkpoint(tmp_path / "a")
     second.save(tmp_path / "b")
@@ -156,16 +159,13 @@ def test_values_come_along(tmp_path):
     assert np.isfinite(max(stage.largest for stage in verdict.stages))
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_no_file_of_a_migration_is_a_pickle(name, tmp_path):
+def test_no_file_of_a_migration_is_a_pickle(written):
     """Native, wrapped or mixed: JSON and safetensors, and nothing else."""
-    policy = Recording(GOLDEN / "legacy" / name).load("default_policy")
+    _, _, folder = written
 
-    migrate(policy, tmp_path / "v2")
-
-    files = [file for file in (tmp_path / "v2").rglob("*") if file.is_file()]
+    files = [file for file in folder.rglob("*") if file.is_file()]
     assert {file.suffix for file in files} == {".json", ".safetensors"}
-    held = json.loads((tmp_path / "v2" / "migration.json").read_text(encoding="utf-8"))
+    held = json.loads((folder / "migration.json").read_text(encoding="utf-8"))
     assert held["not_kept"] == []
     assert "without_source" not in held
 

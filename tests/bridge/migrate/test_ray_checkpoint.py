@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,9 @@ RECORDED = GOLDEN.parent / "migrate" / "ray_answers.npz"
 RAY = os.environ.get("RLC_RAY_PYTHON", "")
 
 
+@cache
 def plan_of(name):
+    """The migration of a recorded policy, which nobody changes."""
     recording = Recording(GOLDEN / "legacy" / name)
     return ray_table.plan_of(recording, recording.policy_ids[0])
 
