@@ -31,7 +31,7 @@ from ..loading.options import words_of
 from ..loading.triples import migrated_in
 from ..proof.evidence import Evidence
 from ..proof.recorded import courses_for, played_courses
-from ..proof.v2_stages import without_checks
+from ..proof.v2_stages import V2Stages, without_checks
 from ..proof.verdict import Verdict
 from ..proof.verify import verify
 from ..triple import V2Triple, is_triple
@@ -236,7 +236,8 @@ class MigrationPlan:
                 seed=how["seed"],
             )
             how["observations"] = [*courses, *self.met]
-        verdict = verify(without_checks(self.triple()), source, **how)
+        mixed = V2Stages(without_checks(self.triple()), is_mine=True)
+        verdict = verify(mixed, source, **how)
         if not self.met or is_told:
             return verdict
         words = f"{len(self.met)} recorded episodes, {how['samples']} random ones and corners"

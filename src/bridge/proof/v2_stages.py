@@ -27,13 +27,16 @@ _LSTM = ("h", "c")
 
 
 class V2Stages:
-    """The stages of a copy of a triple for one agent.
+    """The stages of a copy of a triple for one agent; of the triple itself where `is_mine`.
 
     While it `is_at_rest`, as where one compares, its filters stand still; they learn otherwise.
     """
 
-    def __init__(self, triple: V2Triple | Sequence[Any], name: str = "") -> None:
-        self.triple = copy.deepcopy(V2Triple.of(triple)).with_pipelines()
+    def __init__(
+        self, triple: V2Triple | Sequence[Any], name: str = "", *, is_mine: bool = False
+    ) -> None:
+        given = V2Triple.of(triple)
+        self.triple = (given if is_mine else copy.deepcopy(given)).with_pipelines()
         self.env_to_module, self.module, self.module_to_env = self.triple
         kind = type(self.module).__name__
         if isinstance(self.module, LegacyPolicyModule):
