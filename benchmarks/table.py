@@ -37,6 +37,7 @@ ROWS = (
     ("a train batch of 32,000 steps", "train_batches", "box4.values.t32000"),
     ("one iteration of PPO", "ppo_iteration", "cartpole.iter"),
     ("200 steps of DQN, with priorities", "dqn_iteration", "cartpole.prioritized"),
+    ("20 steps of SAC, a stream for each input", "dqn_iteration", "pendulum.sac_streams"),
 )
 
 
