@@ -1,10 +1,11 @@
-"""How cost grows: environments, agents, pieces, rows of a train batch, steps kept, checkpoints.
+"""How cost grows: environments, runners, agents, pieces, rows of a batch, steps kept, checkpoints.
 
     python benchmarks/growth.py [--only REGEX] [--most 1000000] [--json FILE]
 
 Each size runs in a fresh process of one thread: the least CPU time of a few calls, and how far the
 peak of memory rose above what the imports took. Both are told for one environment's step, agent's
-step, piece, row or byte: what does not fall or stay level as sizes grow is a defect.
+step, piece, row or byte: what does not fall or stay level as sizes grow is a defect. Runners are
+processes of Ray's, which this Python needs for them, and are told in seconds on the wall.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from measure import contest
 
 SIZES = {
     "environments": (1, 8, 64, 512, 4096),
+    "runners": (1, 2),
     "agents": (1, 4, 16, 64, 256),
     "pieces": (1, 4, 16, 64),
     "rows": (10**3, 10**4, 10**5, 10**6, 10**7),
@@ -33,6 +35,7 @@ SIZES = {
 of gigabytes is a module alone with as many layers of a GiB; it runs if `--only` names it."""
 UNITS = {
     "environments": "step of an environment",
+    "runners": "step of an environment",
     "agents": "step of an agent",
     "pieces": "piece",
     "rows": "row",
@@ -48,6 +51,13 @@ def environments(count):
     from measure.env_runners import single
 
     return single("rlconnect", False, count), count * STEPS
+
+
+def runners(count):
+    """Sample steps of eight CartPoles by each of so many processes."""
+    from measure import runner_actors
+
+    return runner_actors.sampling(count), count * runner_actors.STEPS
 
 
 def agents(count):
@@ -169,7 +179,7 @@ def save_gigabytes(count, path):
 FILES = {"checkpoint": save, "gigabytes": save_gigabytes}
 KINDS = {
     each.__name__: each
-    for each in (environments, agents, pieces, rows, replay, checkpoint, gigabytes)
+    for each in (environments, runners, agents, pieces, rows, replay, checkpoint, gigabytes)
 }
 
 
@@ -178,15 +188,16 @@ def measured(kind, size):
     import torch
 
     torch.set_num_threads(1)
+    clock = perf_counter if kind == "runners" else process_time
     call, units, *prepare = KINDS[kind](size)
     least, begun, before = float("inf"), perf_counter(), 0
     for turn in range(50):
         given = [each() for each in prepare]
         before = before or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        start = process_time()
+        start = clock()
         call(*given)
         if turn or kind in FILES:  # The first one makes what the others reuse.
-            least = min(least, process_time() - start)
+            least = min(least, clock() - start)
         if least < float("inf") and perf_counter() - begun > 4:
             break
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -222,6 +233,9 @@ def all_measured(only, most):
                 f"| {of_memory(row['kib'])} |",
                 flush=True,
             )
+    if {1, 2} <= found.get("runners", {}).keys():
+        one, two = (found["runners"][count]["call"] for count in (1, 2))
+        print(f"\nTwo runners sample twice the steps of one with an efficiency of {one / two:.2f}.")
     return found
 
 
