@@ -33,7 +33,7 @@ from ..exported.files import program_in
 from ..triple import V2Triple, is_triple
 from .mapping import PolicyMapping
 from .options import check_known, legacy_options, module_options, words_of
-from .triples import has_pipelines
+from .triple_places import has_pipelines
 
 Native: TypeAlias = Any
 """A `Policy`, a `V2Triple`, or an exported `Artifact`."""

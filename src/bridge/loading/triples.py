@@ -28,9 +28,7 @@ from ...core.vault.file_names import (
     LEARNER_CONNECTOR,
     MIGRATION_FILE,
     MODULE,
-    MODULE_PLACES,
     MODULE_TO_ENV,
-    RUNNER_PLACES,
 )
 from ...core.vault.files.places import is_elsewhere, on_disk
 from ...core.vault.files.reading import part_of, read_json
@@ -56,6 +54,7 @@ from ...v2.saving.parts import read_parts
 from ..triple import V2Triple
 from .mapping import Casting, PolicyMapping
 from .options import words_of
+from .triple_places import has_pipelines, module_in, runner_in
 
 REGROUPING: Final = (AgentToModuleMapping, ModuleToAgentUnmapping)
 _KEPT_BY_AGENT: Final = (AdaptObservations, MeanStdFilter)
@@ -176,24 +175,6 @@ def _is_alike(one: Any, other: Any) -> bool:
         return False
     states = nest.flatten(one.get_state()), nest.flatten(other.get_state())
     return len(states[0]) == len(states[1]) and all(map(np.array_equal, *states))
-
-
-def runner_in(folder: str | os.PathLike[str]) -> str | None:
-    """The place of a runner below a folder; None where there is none."""
-    places = (n for n in RUNNER_PLACES if part_of(folder, n + ENV_TO_MODULE).is_dir())
-    return next(places, None)
-
-
-def module_in(folder: str | os.PathLike[str]) -> Path | None:
-    """The folder of a module below another one; None where there is none."""
-    return next(
-        (place for place in (part_of(folder, n) for n in MODULE_PLACES) if place.is_dir()), None
-    )
-
-
-def has_pipelines(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds a module of the new stack with its pipelines."""
-    return runner_in(path) is not None and module_in(path) is not None
 
 
 STEPS: Final = "num_env_steps_sampled_lifetime"

@@ -11,7 +11,6 @@ from .. import array_namespace as xp
 from .. import nest
 from ..arrays.batching import batch
 from ..text.visible import visible_html as escape
-from .charts import curves
 from .document import document, flow, inside, table
 
 
@@ -65,6 +64,8 @@ _HEADS = ("column", "rows", "of each", "lowest", "mean", "highest")
 
 def columns_html(title: str, parts: Mapping[str, Mapping[str, Any]]) -> str:
     """Columns by agent or policy as a table for a notebook, and rewards as a curve."""
+    from .charts import curves  # which few drawings need
+
     body = [f"<b>{escape(title)}</b>"]
     for name, columns in parts.items():
         body += [f"<br>{escape(name)}"] * bool(name)
