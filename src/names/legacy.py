@@ -26,9 +26,9 @@ LEGACY: Final = """\
 .connectors.agent.flatten: FlattenDataAgentConnector @ connectors.agent.lambdas
 .connectors.agent.mean_std_filter: ConcurrentMeanStdObservationFilterAgentConnector
     MeanStdObservationFilterAgentConnector @ =
+.connectors.agent.mean_std_filter: SyncedFilterAgentConnector @ connectors.agent.synced_filter
 .connectors.agent.obs_preproc: ObsPreprocessorConnector @ =
 .connectors.agent.state_buffer: StateBufferConnector @ =
-.connectors.agent.mean_std_filter: SyncedFilterAgentConnector @ =
 .connectors.agent.view_requirement: ViewRequirementAgentConnector @ =
 .connectors.connector: ActionConnector AgentConnector Connector @ =
 .connectors.context: ConnectorContext @ connectors.connector

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 from torch import nn
-from torch.optim import Adam, Optimizer
+from torch.optim import Optimizer
 from torch.optim import optimizer as hooks
 
 from ...core import array_namespace as xp
@@ -76,19 +76,19 @@ class AdamStep:
         )
 
 
-class _Uncompiled(Adam):
-    """Adam whose methods do not import torch's compiler, for seconds, to keep it off themselves."""
+class Adam(torch.optim.Adam):
+    """Torch's, but its methods do not import torch's compiler, for seconds, to keep it off."""
 
-    add_param_group = inspect.unwrap(Adam.add_param_group)
-    state_dict = inspect.unwrap(Adam.state_dict)
-    load_state_dict = inspect.unwrap(Adam.load_state_dict)
+    add_param_group = inspect.unwrap(torch.optim.Adam.add_param_group)
+    state_dict = inspect.unwrap(torch.optim.Adam.state_dict)
+    load_state_dict = inspect.unwrap(torch.optim.Adam.load_state_dict)
 
 
 def _step(optimizer: Any) -> None:
     """Take a step in torch's own way."""
     if _is_plain(optimizer):
         with torch.no_grad():
-            inspect.unwrap(Adam.step)(optimizer)
+            inspect.unwrap(torch.optim.Adam.step)(optimizer)
     else:
         optimizer.step()
 
@@ -96,7 +96,7 @@ def _step(optimizer: Any) -> None:
 def _is_plain(optimizer: Any) -> bool:
     """Whether an optimiser is torch's fused Adam, with settings of numbers and no hooks."""
     if (
-        type(optimizer) not in (Adam, _Uncompiled)
+        type(optimizer) not in (torch.optim.Adam, Adam)
         or len(optimizer.param_groups) != 1
         or "step" in vars(optimizer)
     ):
@@ -354,13 +354,13 @@ def _fitting(name: str, value: Any, shape: tuple[int, ...] | None) -> Any:
 _ADAMS: Final = frozenset({"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"})
 
 
-def adam(params: Iterable[nn.Parameter], lr: float, eps: float = 1e-8) -> Adam:
+def adam(params: Iterable[nn.Parameter], lr: float, eps: float = 1e-8) -> torch.optim.Adam:
     """Make Adam in the fastest form there is: fused where torch can, else in bulk."""
     listed = list(params)
     try:
-        return _Uncompiled(listed, lr=lr, eps=eps, fused=True)
+        return Adam(listed, lr=lr, eps=eps, fused=True)
     except RuntimeError:  # this torch has no fused form for that device
-        return Adam(listed, lr=lr, eps=eps, foreach=True)
+        return torch.optim.Adam(listed, lr=lr, eps=eps, foreach=True)
 
 
 def get_lr(optimizer: Optimizer) -> float:
