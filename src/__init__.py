@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .core.importing.asked_above import open_recorded, open_teacher
+from .core.data.recorded_data import open_recorded
+from .core.data.teachers import open_teacher
 from .core.importing.lazy_names import lazy_names
 
 _HOME: Final = {

@@ -108,7 +108,8 @@ def convert_page(conversion: Conversion, *, dry_run: bool = False) -> list[Rende
     """What was written, what was not kept, and how to open it."""
     from rich.text import Text
 
-    from ..core.text.visible import shell_path, visible
+    from ..core.text.shell import shell_path
+    from ..core.text.visible import visible
     from ..core.vault.next_steps import short_path
 
     names = ", ".join(visible(name) for name in conversion.names[:12]) or "no policy"

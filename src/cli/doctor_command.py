@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import typer
 
 from ..core.errors import RlconnectError
-from ..core.text.visible import first_line
+from ..core.text.first_line import first_line
 from ..core.version import __version__
 from .options import FINDING, Json
 from .printing import print_json, show, show_lines

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from ..core.errors import CheckpointError, ConfigError, PieceError, SpaceError
-from ..core.text.visible import command
+from ..core.text.shell import command
 from .imports import from_user, user_module
 
 _SETTINGS_NAMES: Final = ("config", "env_config", "env_context", "context", "ctx", "cfg")

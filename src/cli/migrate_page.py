@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..core.text.visible import shell_path, visible
+from ..core.text.shell import shell_path
+from ..core.text.visible import visible
 
 if TYPE_CHECKING:
     from ..bridge.migrate.plan import MigrationPlan

@@ -54,7 +54,8 @@ def runs(
         return
     from rich.text import Text
 
-    from ..core.text.visible import command, visible
+    from ..core.text.shell import command
+    from ..core.text.visible import visible
 
     show(_table(opened))
     for trial in opened.trials:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..core.pages.charts import KINDS, curves
 from ..core.pages.document import Markup, document, facts, pill, table
-from ..core.text.visible import command
+from ..core.text.shell import command
 from ..core.text.visible import visible_html as escape
 
 if TYPE_CHECKING:

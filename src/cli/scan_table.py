@@ -18,7 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ..core.errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
-from ..core.text.visible import command, shell_path, visible
+from ..core.text.shell import command, shell_path
+from ..core.text.visible import visible
 from ..core.vault import DEFAULT_LIMITS, Checkpoint, open_checkpoint
 from ..core.vault.description import trained_steps
 from ..core.vault.files.reading import entries

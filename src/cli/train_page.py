@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..core.text.visible import command, visible
+from ..core.text.shell import command
+from ..core.text.visible import visible
 
 if TYPE_CHECKING:
     from ..v2.tuning.training_run import TrainingRun

@@ -7,7 +7,7 @@ from rich.console import Console
 from rlconnect.cli.app import main
 from rlconnect.cli.scan_table import ScanRow, lines_below, scan_rows, scan_table
 from rlconnect.cli.theme import LEVEL_STYLES, THEME
-from rlconnect.core.text.visible import shell_path
+from rlconnect.core.text.shell import shell_path
 
 from ..core.vault.recorded import PENDULUM, RECORDINGS, WORKER, copy_of
 

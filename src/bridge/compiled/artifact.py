@@ -26,7 +26,7 @@ from ...core.errors import MissingExtraError, PieceError
 from ...core.spaces.own_layout import space_to_data
 from ...core.step.plan import ActPlan
 from ...core.step.tensor_step import placed
-from ...core.text.visible import first_line
+from ...core.text.first_line import first_line
 from ...core.types import Array
 from ...core.version import __version__
 from ..actor.actor import Actor

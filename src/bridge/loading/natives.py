@@ -15,7 +15,7 @@ from ...core.data.budget import one_load
 from ...core.data.keys import table_of
 from ...core.errors import NotACheckpointError, PieceError, RlconnectError
 from ...core.importing.torch_needed import torch_needed
-from ...core.text.visible import command
+from ...core.text.shell import command
 from ...core.vault import open_checkpoint
 from ...core.vault.chosen import chosen
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS

@@ -10,9 +10,9 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
 
 from ...core.arrays.batching import batch as batched
 from ...core.columns import Columns
+from ...core.data.teachers import TEACHER_INPUTS, TEACHER_VALUES
 from ...core.errors import PieceError, SpaceError
 from ...core.formulas.actions import normalize_action
-from ...core.importing.asked_above import TEACHER_INPUTS, TEACHER_VALUES
 from ...core.spaces.text import describe
 from ...core.types import Array
 from ..actor.actor import Actor

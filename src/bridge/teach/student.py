@@ -13,8 +13,8 @@ from torch import Tensor
 from typing_extensions import override
 
 from ...core.columns import Columns
+from ...core.data.teachers import TEACHER_VALUES
 from ...core.errors import ConfigError
-from ...core.importing.asked_above import TEACHER_VALUES
 from ...v2.config.algorithm_config import AlgorithmConfig
 from ...v2.config.connector_builders import call_with_fitting
 from ...v2.connectors.env_to_module.mean_std_filter import MeanStdFilter

@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from ...core.columns import Columns
-from ...core.importing.asked_above import TEACHER_INPUTS
+from ...core.data.teachers import TEACHER_INPUTS
 from ...core.types import Array
 from ..actor.actor import Actor
 from ..actor.episodes import Played

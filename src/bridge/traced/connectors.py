@@ -16,7 +16,7 @@ from ...core import array_namespace as xp
 from ...core import nest
 from ...core.arrays.batching import batch, unbatch
 from ...core.step.part import Part
-from ...core.text.visible import first_line
+from ...core.text.first_line import first_line
 from ...core.types import Nest
 from ...legacy.connectors.connector import ActionConnector, AgentConnector
 from ...legacy.connectors.types import ActionConnectorDataType, AgentConnectorDataType

@@ -15,7 +15,7 @@ from ...core.arrays.batching import batch
 from ...core.spaces.values import corners, sample
 from ...core.step.part import Part
 from ...core.step.plan import ActPlan, Running, narrowed, run_step
-from ...core.text.visible import first_line
+from ...core.text.first_line import first_line
 from ...core.types import Nest
 from ...legacy.batches.step_rows import zero_of
 from ...legacy.connectors.adapted import acted_space, seen_space

@@ -7,9 +7,7 @@ backwards. Every character that is not printable becomes its escape: `\x1b`, `\u
 from __future__ import annotations
 
 import json
-import os
 import re
-import shlex
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -89,28 +87,3 @@ def visible_json(data: Any) -> str:
     """
     text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
     return _UNSEEN_IN_JSON.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
-
-
-def first_line(error: BaseException, most: int = 160) -> str:
-    r"""The first line of an error's message; the name of its class if it has none.
-
-    Example:
-        >>> first_line(ValueError("no such port\nat line 3")), first_line(KeyError())
-        ('no such port', 'KeyError')
-    """
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:most]
-
-
-def command(verb: str, *words: str | os.PathLike[str]) -> str:
-    """A command of ours.
-
-    Example:
-        >>> command("inspect", "a run/checkpoint_1", "--weights")
-        "rlconnect inspect 'a run/checkpoint_1' --weights"
-    """
-    return shlex.join(["rlconnect", verb, *(str(os.fspath(word)) for word in words)])
-
-
-def shell_path(path: str) -> str:
-    """A path as a shell takes it: quoted, and never mistaken for an option."""
-    return shlex.quote(f"./{path}" if path.startswith("-") else path)

@@ -21,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import CheckpointWriteError, MissingPartError, UnknownNameError
-from ..text.visible import command
+from ..text.shell import command
 from . import file_names
 from .audit.files import with_audit
 from .audit.wrappings import HEAD, bytes_in_text, starts_pickle

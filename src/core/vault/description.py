@@ -14,7 +14,7 @@ from ..nets.evidence import Records
 from ..nets.setting import NETWORK
 from ..spaces.own_layout import space_to_data
 from ..spaces.text import describe
-from ..text.visible import command
+from ..text.shell import command
 from .chosen import chosen
 from .file_names import ENV_RUNNER
 from .next_steps import next_steps

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
-from ..text.visible import command
+from ..text.shell import command
 from . import file_names
 from .decode.load_limits import Limits
 from .file_names import ENCODINGS, INNER_STATE, OWN_MANIFEST, STATES, WORKER_FILE, Role

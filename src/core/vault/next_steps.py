@@ -13,7 +13,7 @@ from typing import Any, Final
 import gymnasium as gym
 
 from ..spaces.text import describe
-from ..text.visible import shell_path
+from ..text.shell import shell_path
 from .files.remote import is_url
 from .proposed_networks import needs_network, proposed_network
 from .records.records import Checkpoint, ModuleRecord, PolicyRecord

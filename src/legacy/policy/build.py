@@ -12,7 +12,7 @@ from ...core.data.checked import count, mapping
 from ...core.data.damage import at
 from ...core.errors import MissingPartError, PipelineError
 from ...core.limits.asking import check_count, check_space
-from ...core.text.visible import command
+from ...core.text.shell import command
 from ...core.trust import Trust
 from ...core.trust.names import words
 from ...core.vault import Checkpoint, ConnectorRecord, PolicyRecord, open_checkpoint

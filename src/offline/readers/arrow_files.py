@@ -15,7 +15,7 @@ import numpy as np
 from ...core.data.budget import Budget, checked_shape, corrupt
 from ...core.data.damage import at
 from ...core.importing.torch_needed import extra_needed
-from ...core.text.visible import first_line
+from ...core.text.first_line import first_line
 from .places import Place
 
 _MARK: Final = b"ARROW1\0\0"

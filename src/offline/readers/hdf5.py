@@ -18,7 +18,7 @@ from ...core.data.budget import Budget, corrupt
 from ...core.data.damage import at
 from ...core.errors import LimitExceededError, RlconnectError
 from ...core.importing.torch_needed import extra_needed
-from ...core.text.visible import first_line
+from ...core.text.first_line import first_line
 from ...core.types import Array
 from .places import Place
 

@@ -20,7 +20,7 @@ from ...core.data.budget import Budget, Limits, checked_shape, corrupt, one_load
 from ...core.data.damage import at
 from ...core.errors import CheckpointError, LimitExceededError, RlconnectError
 from ...core.importing.torch_needed import extra_needed
-from ...core.text.visible import first_line
+from ...core.text.first_line import first_line
 from ..damaged import Damage
 from .places import Place
 

@@ -12,9 +12,9 @@ from gymnasium.spaces import Space
 
 from ...core.arrays.batching import batch
 from ...core.data.damage import at
+from ...core.data.recorded_data import open_recorded
 from ...core.errors import ConfigError
 from ...core.formulas.actions import get_base_struct_from_space, normalize_action
-from ...core.importing.asked_above import open_recorded
 from ...core.vault.files.remote import is_url
 from ..config.file_settings import is_told
 from ..envs.generator_states import generator_state, set_generator_state

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...core.columns import DEFAULT_MODULE_ID
+from ...core.data.teachers import Teacher, open_teacher
 from ...core.errors import ConfigError
-from ...core.importing.asked_above import Teacher, open_teacher
 from ...core.types import Array
 from ..config.file_settings import ToldPath
 from ..envs.multi_agent_envs import AgentTransitions

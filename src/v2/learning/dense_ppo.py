@@ -17,7 +17,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from ...core.columns import Columns
-from ...core.importing.asked_above import TEACHER_INPUTS
+from ...core.data.teachers import TEACHER_INPUTS
 from ...core.nets.numpy_layers import HALF, ONE, Float32
 from ..distributions.torch_continuous import TorchDiagGaussian
 from ..distributions.torch_discrete import TorchCategorical

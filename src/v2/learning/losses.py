@@ -14,8 +14,8 @@ from torch import Tensor
 
 from ...core.arrays.returns import explained_variance
 from ...core.columns import Columns
+from ...core.data.teachers import TEACHER_INPUTS
 from ...core.errors import PieceError
-from ...core.importing.asked_above import TEACHER_INPUTS
 
 
 class PPOTerms(NamedTuple):

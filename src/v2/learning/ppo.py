@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from ...core.columns import Columns
 from ...core.data.checked import amount
-from ...core.importing.asked_above import TEACHER_INPUTS
+from ...core.data.teachers import TEACHER_INPUTS
 from ..connectors.learner.general_advantage_estimation import add_value_targets
 from ..metrics import names
 from ..modules.apis import ValueFunctionAPI

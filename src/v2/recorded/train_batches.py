@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.data.recorded_data import RecordedData
 from ...core.errors import ConfigError
 from ...core.formulas.actions import get_base_struct_from_space, normalize_action
-from ...core.importing.asked_above import RecordedData
 from ..episodes.single_agent import SingleAgentEpisode
 from .columns import by_episode, joined_columns, of_one_agent, taken_rows
 from .prelearner import OfflinePreLearner

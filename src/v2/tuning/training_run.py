@@ -22,7 +22,7 @@ from typing import Any, Final
 from ...core.errors import ConfigError, CorruptCheckpointError, SpaceError
 from ...core.spaces.own_layout import space_from_data, space_to_data
 from ...core.spaces.text import describe
-from ...core.text.visible import command
+from ...core.text.shell import command
 from ...core.vault.decode.load_limits import DEFAULT_LIMITS
 from ...core.vault.file_names import RUN_SPACES, TRIAL_CHECKPOINT
 from ...core.vault.files.reading import read_json

@@ -5,13 +5,13 @@ import warnings
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
+from rlconnect.core.data.recorded_data import open_recorded
 from rlconnect.core.errors import (
     CheckpointNotFoundError,
     ConfigError,
     CorruptCheckpointError,
     UnknownFormatError,
 )
-from rlconnect.core.importing.asked_above import open_recorded
 from rlconnect.v2 import (
     BC,
     BCConfig,

@@ -22,7 +22,7 @@ from ...errors import (
     UnknownFormatError,
     UnsafeCheckpointError,
 )
-from ...text.visible import command
+from ...text.shell import command
 from ..decode.load_limits import Limits
 from ..file_names import OWN_MANIFEST
 from ..files.json_text import Json, parse_json

@@ -26,7 +26,7 @@ from ...errors import (
     MissingPartError,
     NotACheckpointError,
 )
-from ...text.visible import command
+from ...text.shell import command
 from ...types import Array
 from ..decode.load_limits import DEFAULT_LIMITS, Limits, one_load
 from ..files.json_text import Json, parse_json

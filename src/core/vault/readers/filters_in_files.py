@@ -10,7 +10,7 @@ import numpy as np
 
 from ...data.ray_arrays import decode_ray_array
 from ...errors import RlconnectError
-from ...text.visible import first_line
+from ...text.first_line import first_line
 from ..decode.standins import Opaque, class_path, mapping_of
 from ..decoding import Decoding
 from ..records.records import ConnectorRecord, FilterRecord
