@@ -75,7 +75,8 @@ class DenseLayers:
         self._places: list[tuple[Tensor, Tensor]] = []
         for linear, kind in layers:
             params = linear.weight, linear.bias
-            self._layers.append((*params, *_ACTIVATIONS.get(kind, (None, None))))
+            behind = (None, None) if kind is None else _ACTIVATIONS[kind]
+            self._layers.append((*params, *behind))
             if room is not None:
                 self._places.append((room(params[0]), room(params[1])))
                 self.gradients.update(zip(params, self._places[-1], strict=True))

@@ -37,7 +37,8 @@ class DensePass:
 
     def __init__(self, layers: Layers, head: Any) -> None:
         self._layers = [
-            (layer.weight, layer.bias, _ACTIVATIONS.get(kind)) for layer, kind in layers
+            (layer.weight, layer.bias, None if kind is None else _ACTIVATIONS[kind])
+            for layer, kind in layers
         ]
         self._log_std = head.log_std if type(head) is TorchFreeLogStdMLPHead else None
         self._bound = float(head.log_std_clip_param_const) if head.clip_log_std else None
