@@ -24,6 +24,8 @@ from ..arrays.resizing import AreaResizer, Size, SmoothResizer
 from ..errors import SpaceError
 from ..types import Array
 
+_READY: Final = 256
+
 
 class LeafEncoder:
     """Base of the encoders of one leaf.
@@ -46,6 +48,10 @@ class LeafEncoder:
         """The same for one value, into zeros `(size,)`: the step of a single environment."""
         self.write(value, out)
 
+    def flat(self, value: Any) -> Array | None:
+        """The numbers of one value as an array that is at hand; None where there is none."""
+        return None
+
 
 class FlatEncoder(LeafEncoder):
     """The values themselves, flattened to float32."""
@@ -67,6 +73,12 @@ class FlatEncoder(LeafEncoder):
             out[:] = values
         else:
             out[:] = values.reshape(out.shape)
+
+    @override
+    def flat(self, value: Any) -> Array | None:
+        if type(value) is not np.ndarray or value.shape != self.item_shape:
+            return None
+        return value if value.ndim == 1 else value.ravel()
 
 
 class OneHotEncoder(LeafEncoder):
@@ -130,12 +142,10 @@ class OneHotEncoder(LeafEncoder):
         else:
             self.write(np.asarray(value)[None], out[None])
 
-    def rows_of(self, values: Sequence[Any]) -> list[Array]:
-        """The floats of some values of a Discrete leaf: rows that are shared, not to be changed."""
-        first = self._first
-        indices = [index - first for index in map(operator.index, values)]
-        self._check(min(indices), max(indices))
-        return [*map(self._rows.__getitem__, indices)]
+    @override
+    def flat(self, value: Any) -> Array | None:
+        is_index = isinstance(value, (int, np.integer))
+        return self.rows.get(value) if is_index else None
 
     def _check(self, lowest: int, highest: int) -> None:
         """Refuse indices of a Discrete leaf, counted from its lowest value, outside of it."""
@@ -147,9 +157,12 @@ class OneHotEncoder(LeafEncoder):
         return (index + self._first) % self.size if self.wraps else index
 
     @cached_property
-    def _rows(self) -> list[Array]:
+    def rows(self) -> dict[int, Array]:
+        """The floats of each value of a Discrete leaf, not to be changed; {} where it has many."""
+        if not self._is_single or self.size > _READY:
+            return {}
         eye = np.eye(self.size, dtype=np.float32)
-        return [eye[self._place(index)] for index in range(self.size)]
+        return {index + self._first: eye[self._place(index)] for index in range(self.size)}
 
     @property
     def _origin(self) -> Array:

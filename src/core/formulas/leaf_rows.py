@@ -23,7 +23,6 @@ _ARRAYS: Final = {np.ndarray}
 _NUMBERS: Final = "biufc"
 _SMALL: Final = 1024
 _FEW: Final = 16
-_READY: Final = 256
 
 
 def rows_of_leaves(
@@ -46,6 +45,22 @@ def rows_of_leaves(
         _check_kind(column)
         _write(encoder, column, out[:, part])
     return out
+
+
+def row_of_leaves(
+    leaves: Sequence[Any], encoders: Sequence[LeafEncoder], dtype: npt.DTypeLike
+) -> Array | None:
+    """The values of one observation, joined; None where they have to be written leaf by leaf."""
+    flat = []
+    for leaf, encoder in zip(leaves, encoders, strict=True):
+        numbers = encoder.flat(leaf)
+        if numbers is None:
+            return None
+        flat.append(numbers)
+    try:
+        return np.concatenate(flat, dtype=dtype, casting="same_kind")
+    except (TypeError, ValueError):
+        return None  # Numbers of another kind, or no leaves.
 
 
 def _check_kind(values: Sequence[Any]) -> None:
@@ -100,8 +115,11 @@ def _flat(encoder: LeafEncoder, values: Sequence[Any]) -> Sequence[Array]:
         return [column.ravel() for column in values]
     _check_kind(values)
     is_number = encoder.item_shape == () and isinstance(values[0], (int, np.integer))
-    if is_number and type(encoder) is OneHotEncoder and encoder.size <= _READY:
-        return encoder.rows_of(values)
+    if is_number and type(encoder) is OneHotEncoder:
+        try:
+            return [*map(encoder.rows.__getitem__, values)]
+        except KeyError:
+            pass  # One by one they are written, or the one outside of the leaf is named.
     rows = np.zeros((len(values), encoder.size), np.float32)
     if is_number:
         for value, row in zip(values, rows, strict=True):

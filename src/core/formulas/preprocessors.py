@@ -33,7 +33,7 @@ from .leaf_encoders import (
     RamEncoder,
     RepeatedEncoder,
 )
-from .leaf_rows import rows_of_leaves
+from .leaf_rows import row_of_leaves, rows_of_leaves
 from .observation_order import (
     Pick,
     Split,
@@ -47,6 +47,9 @@ from .observation_order import (
 Kind: TypeAlias = Literal[
     "none", "multi_binary", "one_hot", "ram", "pixels", "tuple", "dict", "repeated", "flatten"
 ]
+
+_WHOLE: Final = frozenset({"none", "ram", "pixels", "multi_binary"})
+"""Kinds that have no leaves to lay out in a row."""
 
 ATARI_SHAPE: Final = (210, 160, 3)
 ATARI_RAM_SHAPE: Final = (128,)
@@ -105,10 +108,10 @@ class PreprocessPlan:
         """True if parts are lists, which look like parts of a nest."""
         return any(isinstance(encoder, RepeatedEncoder) for encoder in self._encoders)
 
-    @property
-    def _row_dtype(self) -> type[np.floating[Any]]:
+    @cached_property
+    def _row_dtype(self) -> np.dtype[Any]:
         # RLlib's own buffer for a bare Repeated space is of numpy's default dtype.
-        return np.float64 if self.kind == "repeated" else np.float32
+        return np.dtype(np.float64 if self.kind == "repeated" else np.float32)
 
     @property
     def is_identity(self) -> bool:
@@ -117,7 +120,11 @@ class PreprocessPlan:
 
     def transform(self, observation: Nest) -> Any:
         """One observation, unchecked, as an array."""
-        return self._transformed(observation, self._row)
+        if self.kind in _WHOLE:
+            return self._whole(observation)
+        leaves = self._pick(observation)
+        row = row_of_leaves(leaves, self._encoders, self._row_dtype)
+        return self._laid_out(leaves, self._row) if row is None else row
 
     def transform_batch(self, observations: Nest) -> Any:
         """Many observations at once.
@@ -125,14 +132,14 @@ class PreprocessPlan:
         They are one nest built like the space, numpy or torch, and the leading axes of its leaves
         are those of the result. Leaves of a Repeated space have a list per item.
         """
-        return self._transformed(observations, self._rows)
+        if self.kind in _WHOLE:
+            return self._whole(observations)
+        return self._laid_out(self._pick(observations), self._rows)
 
-    def _transformed(self, value: Nest, laid_out: Callable[[Sequence[Any]], Any]) -> Any:
-        if self.kind == "none":
-            return value
-        if self.kind in ("ram", "pixels", "multi_binary"):
-            return self._encoders[0].encode(xp.as_array(value))
-        leaves = self._pick(value)
+    def _whole(self, value: Nest) -> Any:
+        return value if self.kind == "none" else self._encoders[0].encode(xp.as_array(value))
+
+    def _laid_out(self, leaves: Sequence[Any], laid_out: Callable[[Sequence[Any]], Any]) -> Any:
         return self._tensor_rows(leaves) if any(map(xp.is_tensor, leaves)) else laid_out(leaves)
 
     def transform_items(self, observations: Sequence[Nest]) -> Any:
