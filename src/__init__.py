@@ -34,6 +34,7 @@ _HOME: Final = {
     "graft": ".bridge.graft.graft",
     "kickstart": ".bridge.teach.teach",
     "legacy": ".legacy:",
+    "limits": ".core.data.budget",
     "load": ".bridge.front.load",
     "migrate": ".bridge.migrate.front_door",
     "open_checkpoint": ".core.vault",

@@ -11,6 +11,7 @@ from .bridge.migrate.front_door import migrate as migrate
 from .bridge.proof.verify import verify as verify
 from .bridge.rollout import rollout as rollout
 from .bridge.teach.teach import kickstart as kickstart, teach as teach
+from .core.data.budget import limits as limits
 from .core.errors import CheckpointError as CheckpointError, RlconnectError as RlconnectError
 from .core.trust import trust as trust
 from .core.vault import open_checkpoint as open_checkpoint

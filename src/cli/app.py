@@ -74,6 +74,10 @@ def _common(
     show_help: Annotated[
         bool, typer.Option("--help", "-h", is_eager=True, help="Show the tour and exit.")
     ] = False,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=NUMBER", help="Let files that you trust take more than usual."),
+    ] = None,
 ) -> None:
     if show_version:
         typer.echo(f"rlconnect {__version__}")
@@ -81,6 +85,20 @@ def _common(
     if show_help or context.invoked_subcommand is None:
         _tour()
         raise typer.Exit
+    if limit:
+        from ..core.data.budget import limits
+
+        context.with_resource(limits(**dict(map(_bound, limit))))
+
+
+def _bound(text: str) -> tuple[str, int]:
+    """A bound and its number out of what `--limit` was given."""
+    name, _, number = text.partition("=")
+    try:
+        return name, int(number)
+    except ValueError:
+        message = f"--limit {text}: write it as NAME=NUMBER, such as base_memory=4294967296"
+        raise UsageError(message) from None
 
 
 def _tour() -> None:

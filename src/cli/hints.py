@@ -30,6 +30,7 @@ _OPTIONS: Final = (
     (r"register_env", "--env FILE.py:NAME, or --import FILE.py that registers it"),
 )
 _SETTING: Final = re.compile(r"config\.\w+\((\w+)=(\w+)")
+_LIMIT: Final = re.compile(r"(.*)read it in `with rlconnect\.limits\((\w+)=")
 _SENTENCES: Final = re.compile(r"(?<=[^.][.;])\s+")
 _MOST: Final = 3
 
@@ -55,6 +56,9 @@ def shell_hint(hint: str, missing: list[str] | None = None) -> str:
         )
     if not _PYTHON.search(hint):
         return hint
+    limit = _LIMIT.match(hint)
+    if limit:
+        return f"{limit[1]}say rlconnect --limit {limit[2]}=NUMBER {shlex.join(given_words())}"
     command, *words = given_words() or ("",)
     if "adapt(" in hint and command != "adapt" and "--env" in words[1:-1]:
         way = shlex.join(["rlconnect", "adapt", words[0], "--env", words[words.index("--env") + 1]])

@@ -20,7 +20,8 @@ from rich.text import Text
 from ..core.errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
 from ..core.text.shell import command, shell_path
 from ..core.text.visible import visible
-from ..core.vault import DEFAULT_LIMITS, Checkpoint, open_checkpoint
+from ..core.vault import Checkpoint, open_checkpoint
+from ..core.vault.decode.load_limits import limits_in_force
 from ..core.vault.description import trained_steps
 from ..core.vault.files.reading import entries
 from ..core.vault.layout import checkpoints_below
@@ -78,7 +79,7 @@ def checkpoints_in(folder: Path, progress: Progress | None = None) -> list[Path]
         NotACheckpointError: It is a file.
     """
     try:
-        entries(folder, DEFAULT_LIMITS)
+        entries(folder, limits_in_force())
     except CheckpointNotFoundError:
         if not os.path.lexists(folder):
             raise
@@ -89,7 +90,7 @@ def checkpoints_in(folder: Path, progress: Progress | None = None) -> list[Path]
         ) from None
     paths = []
     looking = progress.add_task("looking for checkpoints", total=None) if progress else None
-    for path in checkpoints_below(folder, DEFAULT_LIMITS):
+    for path in checkpoints_below(folder, limits_in_force()):
         paths.append(path)
         if progress is not None and looking is not None:
             progress.update(looking, completed=len(paths))

@@ -16,7 +16,7 @@ import numpy as np
 from typing_extensions import Self
 
 from ..core import nest
-from ..core.data.budget import MIB, Limits
+from ..core.data.budget import MIB, Limits, limits_in_force
 from ..core.errors import UnknownFormatError
 from ..core.text.visible import visible
 from ..legacy.batches.multi_agent_batch import MultiAgentBatch, concat_samples
@@ -386,7 +386,7 @@ def open_dataset(
         CheckpointNotFoundError: Nothing is there.
         UnknownFormatError: What is there is no data we know.
     """
-    bounds = limits or DATA_LIMITS
+    bounds = limits or limits_in_force(DATA_LIMITS)
     with ExitStack() as copies:
         files = places(path, bounds, copies)
         reader = _reader_of(files, bounds, columns or {})

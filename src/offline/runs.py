@@ -25,10 +25,9 @@ from ..core.errors import (
     CheckpointError,
     CheckpointNotFoundError,
     ConfigError,
-    LimitExceededError,
     RlconnectError,
 )
-from ..core.vault.decode.load_limits import DEFAULT_LIMITS
+from ..core.vault.decode.load_limits import limits_in_force, too_many_files
 from ..core.vault.decoding import Decoding
 from ..core.vault.file_names import (
     PLAIN_SETTINGS,
@@ -123,7 +122,7 @@ class Trial:
         file = self.path / RESULTS
         if file.is_file():
             place = Place(file, f"{self.name}/{RESULTS}")
-            for _, row in read_lines(place, DEFAULT_LIMITS, damage, lambda row, _: row):
+            for _, row in read_lines(place, limits_in_force(), damage, lambda row, _: row):
                 yield row
         elif (self.path / RESULT_TABLE).is_file():
             yield from _table(self.path / RESULT_TABLE)
@@ -316,12 +315,12 @@ def open_runs(
 
 
 def _trials(folder: Path) -> Iterator[Trial]:
-    entry_count = 0
+    entry_count, most = 0, limits_in_force().max_entries
     states: dict[Path, dict[str, Any]] = {}
     for root, folders, files in os.walk(folder):
         entry_count += len(files) + len(folders)
-        if entry_count > DEFAULT_LIMITS.max_entries:
-            raise LimitExceededError(f"more than {DEFAULT_LIMITS.max_entries:,} files in {folder}")
+        if entry_count > most:
+            raise too_many_files(most, folder)
         place = Path(root)
         folders.sort()
         if {PLAIN_SETTINGS, RESULTS, RESULT_TABLE} & set(files):
@@ -372,7 +371,7 @@ def _saved(text: Any) -> dict[str, int]:
     try:
         with at():
             packed = json.loads(text)["checkpoint_manager"]["value"]
-            decoding = Decoding(Path("."), DEFAULT_LIMITS)
+            decoding = Decoding(Path("."), limits_in_force())
             manager = decoding.decode_bytes(bytes.fromhex(packed), "checkpoint_manager", "pickle")
             return {
                 re.split(r"[/\\]", each.state["checkpoint"].state["path"].rstrip("/\\"))[-1]: int(
@@ -397,7 +396,7 @@ def _number_of(folder: Path) -> int:
 def _json_in(file: Path) -> dict[str, Any] | None:
     """The object in a file, within the bounds of all that is read; None where there is none."""
     try:
-        return read_json(file, DEFAULT_LIMITS)
+        return read_json(file, limits_in_force())
     except CheckpointError:
         return None
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -435,3 +436,17 @@ def test_warnings_of_ours_are_one_line(capsys):
     assert "warning: " in said
     assert "loading the newest below it, algo_checkpoint" in said
     assert "ChosenCheckpointWarning" not in said
+
+
+def test_files_that_are_trusted_may_take_more(capsys, tmp_path):
+    """The hint of a bound is the command that widens it; what is no bound is told."""
+    command = ["migrate", str(RECORDINGS / PENDULUM), "--out", str(tmp_path / "new")]
+    assert main(["--limit", "base_memory=10", "--limit", "memory_factor=0", *command]) == 2
+    hint = complaint(capsys)[1]
+    assert "rlconnect --limit base_memory=NUMBER --limit base_memory=10" in hint
+    assert hint.endswith(shlex.join(command))
+    assert main(["--limit", f"base_memory={1 << 30}", "--limit", "memory_factor=0", *command]) == 0
+    capsys.readouterr()
+    for bound in ("memory=1", "max_depth", "max_depth=many"):
+        assert main(["--limit", bound, *command]) == 2
+        assert bound.partition("=")[0] in complaint(capsys)[0]

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.files.reading import read_bytes
 from ...core.vault.own.atomic import make_parents, replaced_file
 from ...core.vault.own.flushing import flush_file
@@ -48,8 +48,8 @@ def write_artifact(target: Path, data: bytes, manifest: str) -> None:
         make_parents(target)
         older = b""
         if beside.is_file():
-            most = DEFAULT_LIMITS.max_json_bytes
-            older = read_bytes(beside, DEFAULT_LIMITS, most=most, follow=True)
+            limits = limits_in_force()
+            older = read_bytes(beside, limits, most=limits.max_json_bytes, follow=True)
     try:
         with replaced_file(beside) as described:
             described.write_text(manifest, encoding="utf-8")

@@ -35,7 +35,7 @@ from ...core.errors import (
 from ...core.importing.torch_needed import torch_needed
 from ...core.spaces.own_layout import space_from_data
 from ...core.types import Array
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.files.reading import read_bytes, read_json
 from .files import program_in, write_artifact
 
@@ -56,7 +56,7 @@ def read_manifest(file: Path) -> dict[str, Any]:
             hint="copy both, or export it again; a program from elsewhere is run by its own means.",
             file=beside.name,
         )
-    manifest = read_json(beside, DEFAULT_LIMITS, follow=True)
+    manifest = read_json(beside, limits_in_force(), follow=True)
     kind = manifest.get("kind")
     if kind not in ("onnx", "pt2"):
         raise UnknownFormatError(f"{beside}", expected="'onnx' or 'pt2'", found=repr(kind))
@@ -205,7 +205,7 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
     """
     file = program_in(Path(path)) or Path(path)
     manifest = read_manifest(file)
-    data = read_bytes(file, DEFAULT_LIMITS, follow=True)
+    data = read_bytes(file, limits_in_force(), follow=True)
     digest, expected_digest = hashlib.sha256(data).hexdigest(), manifest.get("sha256")
     if digest != expected_digest:
         raise CorruptCheckpointError(

@@ -18,7 +18,7 @@ from ...core.importing.torch_needed import torch_needed
 from ...core.text.shell import command
 from ...core.vault import open_checkpoint
 from ...core.vault.chosen import chosen
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.file_names import ACTOR_FILE, MIGRATION_FILE
 from ...core.vault.files.json_text import format_json
 from ...core.vault.files.places import named, on_disk
@@ -118,7 +118,7 @@ def natives_in(
     with (
         one_load(),
         torch_needed("the module in this checkpoint"),
-        on_disk(path, DEFAULT_LIMITS) as place,
+        on_disk(path, limits_in_force()) as place,
     ):
         if program_in(place) is not None:
             natives = _program(place, ids)
@@ -279,7 +279,7 @@ def save_several(
 
 def is_several(folder: Path) -> bool:
     """Whether a folder holds an actor of several players, and nothing else."""
-    names = {entry.name for entry in entries(folder, DEFAULT_LIMITS)}
+    names = {entry.name for entry in entries(folder, limits_in_force())}
     others = {name for name in names if not re.fullmatch(r"player_[0-9]+", name)}
     if others != {ACTOR_FILE}:
         return False

@@ -18,7 +18,7 @@ from ...core.data.damage import at
 from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError, PieceError
 from ...core.step.part import moves_only, says_its_part
 from ...core.vault.chosen import chosen
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.decoding import Decoding
 from ...core.vault.file_names import (
     CERTIFICATE_FILE,
@@ -200,7 +200,7 @@ def load_triple(
         UnknownNameError: It has no module of that id.
     """
     if is_elsewhere(path):
-        with on_disk(path, DEFAULT_LIMITS) as unpacked:
+        with on_disk(path, limits_in_force()) as unpacked:
             return load_triple(unpacked, module_id, **options)
     folder = Path(path)
     runner, place = runner_in(folder), module_in(folder)
@@ -318,7 +318,7 @@ def _set_mapping(pipelines: Sequence[Any], casting: Casting, *, is_given: bool) 
 def _id_in(path: Any) -> str:
     """What a policy that was saved alone is called."""
     file = Path(path) / COMPONENT_JSON
-    data = read_json(file, DEFAULT_LIMITS) if file.is_file() else {}
+    data = read_json(file, limits_in_force()) if file.is_file() else {}
     name = data.get(POLICY)
     return name if isinstance(name, str) and name else DEFAULT_MODULE_ID
 
@@ -327,13 +327,13 @@ def _steps_sampled(path: Any) -> int:
     """How many steps an algorithm's runner or an actor had sampled; 0 of another folder."""
     file = Path(path) / COMPONENT_JSON
     if not (Path(path) / ENV_RUNNER).is_dir():
-        data = read_json(file, DEFAULT_LIMITS) if file.is_file() else {}
+        data = read_json(file, limits_in_force()) if file.is_file() else {}
         with at(COMPONENT_JSON, STEPS):
             return count(data.get(STEPS, 0))
-    runner = locate(Path(path), DEFAULT_LIMITS).child(ENV_RUNNER)
+    runner = locate(Path(path), limits_in_force()).child(ENV_RUNNER)
     if runner is None:
         return 0
-    state = Decoding(Path(path), DEFAULT_LIMITS).attempt(runner.state_file, "state", "its state")
+    state = Decoding(Path(path), limits_in_force()).attempt(runner.state_file, "state", "its state")
     with at(ENV_RUNNER, STEPS):
         return count(state.get(STEPS, 0)) if state else 0
 

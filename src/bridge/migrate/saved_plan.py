@@ -18,7 +18,7 @@ from ...core.errors import (
     MissingPartError,
     RlconnectError,
 )
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.file_names import MIGRATION_FILE, SOURCE
 from ...core.vault.files.reading import fingerprint_of, part_of, read_json
 from ...core.vault.own.atomic import replaced_file
@@ -47,7 +47,7 @@ def saved_plan(path: str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
     if target.is_dir():
         return _of_folder(target)
     try:
-        data = read_json(target, DEFAULT_LIMITS, follow=True)
+        data = read_json(target, limits_in_force(), follow=True)
     except (CheckpointNotFoundError, CorruptCheckpointError) as error:
         raise CorruptCheckpointError(
             f"{target} is no migration plan", found=error.message

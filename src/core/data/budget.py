@@ -12,15 +12,16 @@ import math
 import re
 import reprlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 
-from ..errors import CorruptCheckpointError, LimitExceededError, UnsafeCheckpointError
+from ..errors import ConfigError, CorruptCheckpointError, LimitExceededError, UnsafeCheckpointError
 from .damage import at
 
 MIB: Final = 1024 * 1024
@@ -73,7 +74,57 @@ class Limits:
 
 DEFAULT_LIMITS: Final = Limits()
 
-_TRUSTED: Final = "pass larger limits=Limits(...) if you trust where it came from."
+_running: Final[ContextVar[Budget | None]] = ContextVar("_running", default=None)
+_asked: Final[ContextVar[Mapping[str, int]]] = ContextVar("_asked", default=MappingProxyType({}))
+
+
+@contextmanager
+def limits(**bounds: int) -> Iterator[Limits]:
+    """Let what is read in a `with` block take more than the bounds for strangers' files, or less.
+
+    Args:
+        **bounds: Those of `Limits` that change, by name; the others stay.
+
+    Raises:
+        ConfigError: There is no such bound, or its value is no whole number from 0 up.
+
+    Example:
+        >>> import rlconnect
+        >>> with rlconnect.limits(base_memory=1 << 32) as bounds:  # 4 GiB
+        ...     bounds.base_memory
+        4294967296
+    """
+    known = [bound.name for bound in fields(Limits)]
+    for name, value in bounds.items():
+        if name not in known:
+            raise ConfigError(f"no bound {name!r}", expected=f"one of {', '.join(known)}")
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise ConfigError(f"{name}={value!r}", expected="a whole number from 0 up")
+    token = _asked.set({**_asked.get(), **bounds})
+    try:
+        yield limits_in_force()
+    finally:
+        _asked.reset(token)
+
+
+def limits_in_force(usual: Limits = DEFAULT_LIMITS) -> Limits:
+    """The bounds of the load that runs; else the `usual` ones with those `limits` was asked for."""
+    running = _running.get()
+    if running is not None and usual is DEFAULT_LIMITS:
+        return running.limits
+    asked = _asked.get()
+    return replace(usual, **asked) if asked else usual
+
+
+def allow_more(bound: str) -> str:
+    """The hint of an error that says a bound is too small."""
+    return f"if you trust where it came from, read it in `with rlconnect.limits({bound}=...):`."
+
+
+def too_many_files(most: int, where: object) -> LimitExceededError:
+    """The error for a place that holds more files than may be looked at."""
+    summary = f"more than {most:,} files in {where}"
+    return LimitExceededError(summary, hint=allow_more("max_entries"))
 
 
 class Budget:
@@ -100,9 +151,9 @@ class Budget:
         "total_operations",
     )
 
-    def __init__(self, limits: Limits = DEFAULT_LIMITS, file_bytes: int = 0) -> None:
-        self.limits = limits
-        self.hint = _TRUSTED
+    def __init__(self, limits: Limits | None = None, file_bytes: int = 0) -> None:
+        self.limits = limits = limits or limits_in_force()
+        self.hint = allow_more("base_memory")
         self.depth = 0
         self.file_bytes = 0
         self.total = self.left = limits.base_memory
@@ -142,7 +193,7 @@ class Budget:
         if operations > self.operations:
             raise LimitExceededError(
                 f"{what} takes more than {self.total_operations:,} steps to decode",
-                hint="pass larger limits=Limits(max_operations=...) if you trust the file.",
+                hint=allow_more("max_operations"),
             )
         self.operations -= operations
 
@@ -158,9 +209,6 @@ class Budget:
             yield
         finally:
             self.depth -= 1
-
-
-_running: Final[ContextVar[Budget | None]] = ContextVar("_running", default=None)
 
 
 @contextmanager
@@ -180,7 +228,7 @@ def one_load(limits: Limits | None = None) -> Iterator[Budget]:
         with at():
             yield running
         return
-    budget = Budget(limits or DEFAULT_LIMITS)
+    budget = Budget(limits)
     token = _running.set(budget)
     try:
         with at():

@@ -26,7 +26,7 @@ from . import file_names
 from .audit.files import with_audit
 from .audit.wrappings import HEAD, bytes_in_text, starts_pickle
 from .chosen import chosen
-from .decode.load_limits import DEFAULT_LIMITS
+from .decode.load_limits import limits_in_force
 from .decoding import Decoding
 from .files.archives import write_zip
 from .files.places import named, on_disk
@@ -91,7 +91,7 @@ def convert(
     """
     target = Path(os.path.abspath(out))
     _check_free(target)
-    with on_disk(path, DEFAULT_LIMITS) as source:
+    with on_disk(path, limits_in_force()) as source:
         return replace(_convert(source, target, policies), source=named(path))
 
 
@@ -204,8 +204,10 @@ def _check_free(target: Path) -> None:
         )
 
 
-def _copy(source: Path, name: str, folder: Path, most: int = DEFAULT_LIMITS.max_json_bytes) -> None:
-    (folder / name).write_bytes(read_bytes(part_of(source, name), DEFAULT_LIMITS, most=most))
+def _copy(source: Path, name: str, folder: Path, most: int | None = None) -> None:
+    limits = limits_in_force()
+    most = limits.max_json_bytes if most is None else most
+    (folder / name).write_bytes(read_bytes(part_of(source, name), limits, most=most))
 
 
 def _write_records(checkpoint: Checkpoint, folder: Path, notes: _Notes) -> None:
@@ -240,8 +242,8 @@ def write_without_pickles(source: Path, folder: Path) -> tuple[Problem, ...]:
 
 
 def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
-    decoding, count = Decoding(source, DEFAULT_LIMITS), 0
-    for node in locate(source, DEFAULT_LIMITS).walk():
+    decoding, count = Decoding(source, limits_in_force()), 0
+    for node in locate(source, limits_in_force()).walk():
         place = folder / node.path.relative_to(source)
         place.mkdir(parents=True, exist_ok=True)
         if node.role == "own":
@@ -272,7 +274,7 @@ def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
 
 def _copy_own(source: Path, folder: Path) -> None:
     for name in (file_names.OWN_MANIFEST, *read_folder(source).files):
-        _copy(source, name, folder, DEFAULT_LIMITS.max_file_bytes)
+        _copy(source, name, folder, limits_in_force().max_file_bytes)
 
 
 def _write_file(decoding: Decoding, file: Path, place: Path, notes: _Notes) -> int:
@@ -285,7 +287,7 @@ def _write_file(decoding: Decoding, file: Path, place: Path, notes: _Notes) -> i
     place.parent.mkdir(parents=True, exist_ok=True)
     save_folder(place, {"value": plain}, kind="component")
     again = PlainStandIns(lambda inside, what: None)
-    back = again.plain(Decoding(place.parent, DEFAULT_LIMITS).require(place, "component"))
+    back = again.plain(Decoding(place.parent, limits_in_force()).require(place, "component"))
     expected = again.plain(live_stand_ins(plain))
     if encode({"value": back}) != encode({"value": expected}):
         raise CheckpointWriteError(f"the copy of {where} differs from it; nothing was written")

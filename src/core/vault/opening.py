@@ -18,7 +18,7 @@ from ..errors import (
     NotACheckpointError,
 )
 from . import file_names
-from .decode.load_limits import DEFAULT_LIMITS, Limits, one_load
+from .decode.load_limits import Limits, limits_in_force, one_load
 from .decoding import Decoding
 from .files.places import is_elsewhere, named, on_disk
 from .layout import Node, locate, newest_below
@@ -47,7 +47,7 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
         CorruptCheckpointError: Nothing in it can be decoded.
         LimitExceededError: It asks for more memory, depth or work than allowed.
     """
-    limits = limits or DEFAULT_LIMITS
+    limits = limits or limits_in_force()
     with one_load(limits):
         if is_elsewhere(path):
             with on_disk(path, limits) as local:
@@ -66,7 +66,7 @@ def of_newest(path: str | os.PathLike[str], read: Callable[[Any], _Read]) -> _Re
         return read(path)
     except NotACheckpointError:
         folder = Path(path)
-        newest = newest_below(folder, DEFAULT_LIMITS) if folder.is_dir() else None
+        newest = newest_below(folder, limits_in_force()) if folder.is_dir() else None
         if newest is None:
             raise
     warnings.warn(

@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from ..errors import CheckpointError, CorruptCheckpointError, MissingPartError
 from ..version import __version__
-from .decode.load_limits import DEFAULT_LIMITS, one_load
+from .decode.load_limits import limits_in_force, one_load
 from .file_names import ALGORITHM_JSON, CLASS_FILE, CLASS_KEY, COMPONENT_JSON, SAVE_MANIFEST
 from .files.reading import READ_FLAGS, checked_size, read_json
 from .own.leftovers import survivor
@@ -68,7 +68,7 @@ def read_manifest(folder: Path) -> SaveManifest | None:
         if "files" in data:
             return _parsed(data, folder)
     file = folder / SAVE_MANIFEST
-    return _parsed(read_json(file, DEFAULT_LIMITS), folder) if file.is_file() else None
+    return _parsed(read_json(file, limits_in_force()), folder) if file.is_file() else None
 
 
 def read_if_whole(folder: Path) -> SaveManifest | None:
@@ -197,7 +197,7 @@ def _component(file: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        data = read_json(file, DEFAULT_LIMITS)
+        data = read_json(file, limits_in_force())
     except CheckpointError:
         return {}
     return data if CLASS_KEY in data else {}
@@ -225,7 +225,7 @@ def _measured_once(
         return SavedFile(-1, 0)
     key = (facts.st_dev, facts.st_ino)
     if key not in by_inode or not facts.st_ino:
-        by_inode[key] = _measured(file, DEFAULT_LIMITS.max_file_bytes)
+        by_inode[key] = _measured(file, limits_in_force().max_file_bytes)
     return by_inode[key]
 
 
@@ -256,7 +256,7 @@ def _parsed(data: Mapping[str, Any], folder: Path) -> SaveManifest:
     generation, listed = data.get(GENERATION), data.get("files")
     if type(generation) is not int or generation < 1 or not isinstance(listed, dict):
         raise _damaged(folder, "it is malformed")
-    if len(listed) > DEFAULT_LIMITS.max_entries:
+    if len(listed) > limits_in_force().max_entries:
         raise _damaged(folder, "it lists too many files")
     files = {}
     for name, entry in listed.items():

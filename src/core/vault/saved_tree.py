@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from ..errors import CheckpointError
-from .decode.load_limits import DEFAULT_LIMITS
+from .decode.load_limits import limits_in_force
 from .file_names import ENCODINGS, ENV_RUNNER, EVAL_ENV_RUNNER, LEARNER_GROUP, SAVE_MANIFEST
 from .layout import Node, locate
 from .own.atomic import make_parents, replaced_folder, turn_at
@@ -179,7 +179,7 @@ def _written_before(folder: Path, now: frozenset[str]) -> frozenset[str]:
     if manifest is not None:
         return frozenset([SAVE_MANIFEST, *manifest.files])
     try:
-        root = locate(folder, DEFAULT_LIMITS)
+        root = locate(folder, limits_in_force())
     except CheckpointError:
         return frozenset([SAVE_MANIFEST])
     if root.role == "own":

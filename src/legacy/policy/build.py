@@ -238,11 +238,11 @@ def policy_from_state(cls: type[Policy], state: Mapping[str, Any], **options: An
     """A policy from what `get_state()` gave: RLlib's keys, plain data."""
     from pathlib import Path
 
-    from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+    from ...core.vault.decode.load_limits import limits_in_force
     from ...core.vault.decoding import Decoding
 
     mapping(state)
-    decoding = Decoding(Path("."), DEFAULT_LIMITS)
+    decoding = Decoding(Path("."), limits_in_force())
     name = str(options.pop("name", "default_policy"))
     record = policy_record(name, dict(state), decoding, "state")
     if "algorithm" in state and not record.algorithm:

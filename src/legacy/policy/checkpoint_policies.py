@@ -15,7 +15,7 @@ from ...core.data.checked import mapping
 from ...core.data.damage import at
 from ...core.types import Array
 from ...core.vault import PolicyRecord, open_checkpoint
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.file_names import LEARNT_MODULE, POLICIES, VERSION_KEY
 from ...core.vault.layout import Node, locate
 from ...core.vault.records.records import warn_of_unsafe
@@ -206,7 +206,7 @@ def get_checkpoint_info(checkpoint: str | os.PathLike[str]) -> dict[str, Any]:
     Raises:
         CheckpointError: Nothing lies there, or no checkpoint. `rlconnect inspect` tells more.
     """
-    node = locate(Path(checkpoint), DEFAULT_LIMITS)
+    node = locate(Path(checkpoint), limits_in_force())
     if node.role == "own":
         return _own(node)
     info = {

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, TypeVar
 
-from ...core.data.budget import Budget, Limits, corrupt, one_load
+from ...core.data.budget import Budget, Limits, allow_more, corrupt, one_load
 from ...core.data.damage import at
 from ...core.errors import CheckpointError, LimitExceededError, RlconnectError
 from ...core.vault.files.json_text import check_text
@@ -55,7 +55,7 @@ def read_lines(
                     raise LimitExceededError(
                         "this line and what follows it is not read",
                         expected=f"at most {limits.max_json_bytes:,} bytes a line",
-                        hint="pass larger limits=Limits(max_json_bytes=...).",
+                        hint=allow_more("max_json_bytes"),
                     )
                 if line.isspace():
                     continue

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core.data.budget import Budget, corrupt
+from ...core.data.budget import Budget, allow_more, corrupt
 from ...core.errors import LimitExceededError, UnsafeCheckpointError
 from ...core.types import Array
 from ...core.vault.decode.constructors import CONSTRUCTORS
@@ -157,7 +157,7 @@ def _too_large(what: str, most: int) -> LimitExceededError:
     return LimitExceededError(
         f"{what} unfolds to more than it may",
         expected=f"at most {most:,} bytes",
-        hint="pass larger limits=Limits(...) if you trust where it came from.",
+        hint=allow_more("base_memory"),
     )
 
 

@@ -15,7 +15,7 @@ from typing import IO, Final, cast
 
 from ...core.data.budget import Limits
 from ...core.errors import CheckpointNotFoundError, CorruptCheckpointError, LimitExceededError
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import limits_in_force, too_many_files
 from ...core.vault.files.remote import fetched, is_url
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -85,7 +85,7 @@ def places(paths: Paths, limits: Limits, copies: ExitStack) -> list[Place]:
             text = str(copies.enter_context(fetched(text, limits, SUFFIXES)))
         found += _below(text)
         if len(found) > limits.max_entries:
-            raise LimitExceededError(f"more than {limits.max_entries:,} files in {each}")
+            raise too_many_files(limits.max_entries, each)
     if not found:
         raise CheckpointNotFoundError(
             f"no recorded data lies at {', '.join(map(str, given))[:200]}",
@@ -119,7 +119,7 @@ def _parts(file: Path, name: str) -> list[Place]:
         raise CorruptCheckpointError(
             f"{name} cannot be unpacked ({str(error)[:200]})", hint="fetch the archive again."
         ) from None
-    if len(held) > DEFAULT_LIMITS.max_entries:
+    if len(held) > limits_in_force().max_entries:
         raise LimitExceededError(f"an archive of {len(held):,} files")
     members = sorted(each.filename for each in held if not each.is_dir())
     return [Place(file, f"{name}/{member}", member) for member in members]

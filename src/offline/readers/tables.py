@@ -16,7 +16,7 @@ from typing import IO, Any, Final, TypeVar
 
 import numpy as np
 
-from ...core.data.budget import Budget, Limits, checked_shape, corrupt, one_load
+from ...core.data.budget import Budget, Limits, allow_more, checked_shape, corrupt, one_load
 from ...core.data.damage import at
 from ...core.errors import CheckpointError, LimitExceededError, RlconnectError
 from ...core.importing.torch_needed import extra_needed
@@ -68,7 +68,7 @@ def _too_large(name: str, size: int, most: int) -> LimitExceededError:
     return LimitExceededError(
         f"column {name!r} may unfold to {size:,} bytes",
         expected=f"at most {most:,}",
-        hint="pass larger limits=Limits(base_memory=...) if you trust where it came from.",
+        hint=allow_more("base_memory"),
     )
 
 

@@ -14,7 +14,7 @@ from ...core.errors import (
     CorruptCheckpointError,
     UnknownFormatError,
 )
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.decoding import Decoding
 from ...core.vault.files.reading import entries
 from ...core.vault.own.atomic import replaced_file
@@ -70,7 +70,7 @@ def read_episodes(path: str | os.PathLike[str]) -> list[Any]:
     """
     place = Path(path)
     if place.is_dir():
-        listed = entries(place, DEFAULT_LIMITS)
+        listed = entries(place, limits_in_force())
         files = [place / each.name for each in listed if each.name.endswith(SUFFIX)]
         if not files:
             raise CheckpointNotFoundError(f"{place} holds no files of episodes ({SUFFIX})")
@@ -82,7 +82,7 @@ def read_episodes(path: str | os.PathLike[str]) -> list[Any]:
 
 
 def _episodes(place: Path, named: Path | None) -> list[Any]:
-    held = Decoding(place.parent, DEFAULT_LIMITS, named).load(place, "episodes")
+    held = Decoding(place.parent, limits_in_force(), named).load(place, "episodes")
     if not isinstance(held, dict) or held.get("format") != FORMAT:
         raise UnknownFormatError(f"{place} holds no episodes", expected=FORMAT)
     if held.get("version") != VERSION:

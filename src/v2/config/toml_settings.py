@@ -25,7 +25,7 @@ import numpy as np
 from ...core.data.toml import parse_toml, toml_key, toml_value
 from ...core.errors import CheckpointNotFoundError, ConfigError, UnknownNameError
 from ...core.text.near_names import did_you_mean, near_names
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.files.reading import read_bytes
 from ..envs.registry import UnknownEnvError, check_env_config, env_of_file, known_envs
 from ..saving.class_slots import algorithm_named
@@ -224,7 +224,7 @@ def data_in(source: str | os.PathLike[str]) -> dict[str, Any]:
                 f"nothing lies at {file}", expected="a TOML file with settings"
             )
         text = ""
-        content = read_bytes(file, DEFAULT_LIMITS, most=_MOST_BYTES, follow=True)
+        content = read_bytes(file, limits_in_force(), most=_MOST_BYTES, follow=True)
     try:
         return parse_toml(text if is_text else content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

@@ -21,7 +21,7 @@ from typing_extensions import override
 from ...core.data.plain_data import as_json
 from ...core.errors import CorruptCheckpointError
 from ...core.text.visible import visible
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.file_names import PLAIN_SETTINGS, RESULT_TABLE, RESULTS
 from ...core.vault.files.reading import read_bytes, read_tail
 from ...core.vault.own.atomic import replaced_file
@@ -225,7 +225,7 @@ def _end_with_a_line(file: Path) -> None:
 
 
 def _text(file: Path) -> StringIO:
-    return StringIO(read_bytes(file, DEFAULT_LIMITS).decode("utf-8"), newline="")
+    return StringIO(read_bytes(file, limits_in_force()).decode("utf-8"), newline="")
 
 
 @contextmanager
@@ -289,7 +289,7 @@ def _rows(file: Path, read: _Reader) -> Iterator[tuple[Mapping[str, Any] | None,
     if not os.path.lexists(file):
         return
     columns: list[str] = []
-    for number, line in enumerate(io.BytesIO(read_bytes(file, DEFAULT_LIMITS)), 1):
+    for number, line in enumerate(io.BytesIO(read_bytes(file, limits_in_force())), 1):
         if not line.endswith(b"\n"):  # what a killed process was writing
             return
         try:

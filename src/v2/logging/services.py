@@ -18,7 +18,7 @@ from typing_extensions import override
 from ...core.data.plain_data import as_json
 from ...core.errors import ConfigError, MissingExtraError
 from ...core.text.near_names import did_you_mean
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.files.reading import read_bytes
 from ...core.vault.own.atomic import replaced_file
 from .flat_result import flat, scalars
@@ -148,7 +148,7 @@ def _kept_id(folder: Path, service: str) -> str | None:
     file = _id_file(folder, service)
     if not os.path.lexists(file):
         return None
-    text = read_bytes(file, DEFAULT_LIMITS).decode("utf-8", "replace").strip()
+    text = read_bytes(file, limits_in_force()).decode("utf-8", "replace").strip()
     return text if _RUN_ID.fullmatch(text) else None
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...core.data.msgpack_arrays import encode_msgpack_object
 from ...core.errors import CheckpointNotFoundError, CheckpointWriteError, MissingPartError
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.decode.standins import mapping_of
 from ...core.vault.decoding import Decoding
 from ...core.vault.file_names import CALL_KEY, CLASS_FILE, CLASS_KEY, STATE_KEY, VERSION_KEY
@@ -40,14 +40,14 @@ def locate_component(path: str | os.PathLike[str]) -> Node:
     root = Path(os.path.abspath(os.fspath(path)))
     if not root.exists():
         raise CheckpointNotFoundError(f"there is no checkpoint at {root}")
-    return locate(root, DEFAULT_LIMITS)
+    return locate(root, limits_in_force())
 
 
 def read_state(node: Node) -> Any:
     """The component's own state as plain data; None where its folder holds none."""
     if node.state_file is None:
         return None
-    return Decoding(node.path, DEFAULT_LIMITS).load(node.state_file, "state")
+    return Decoding(node.path, limits_in_force()).load(node.state_file, "state")
 
 
 def read_constructor(node: Node) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
@@ -62,7 +62,7 @@ def read_constructor(node: Node) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
             hint="build the object yourself and call its restore_from_path().",
         )
     constructor = mapping_of(
-        Decoding(node.path, DEFAULT_LIMITS).load(node.class_file, "constructor")
+        Decoding(node.path, limits_in_force()).load(node.class_file, "constructor")
     )
     call = constructor.get(CALL_KEY)
     args, kwargs = call if isinstance(call, (tuple, list)) and len(call) == 2 else ((), {})

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ...core.data.damage import at
 from ...core.errors import CorruptCheckpointError, LimitExceededError
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.file_names import RUN_OF_TRIALS
 from ...core.vault.files.reading import read_json
 from ..algorithms.algorithm import Algorithm
@@ -131,7 +131,7 @@ class RayRun:
         states = sorted(going_on.folder.glob("experiment_state-*.json"))
         try:
             with suppress(LimitExceededError):
-                read_json(states[-1], DEFAULT_LIMITS)
+                read_json(states[-1], limits_in_force())
         except (IndexError, CorruptCheckpointError) as error:
             raise CorruptCheckpointError(
                 f"the run in {going_on.folder} cannot go on: Ray would begin all trials anew",

@@ -22,7 +22,7 @@ from typing_extensions import Self
 from ...core.data.damage import at
 from ...core.data.tagged import damaged
 from ...core.errors import CheckpointError, CheckpointNotFoundError, ConfigError
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.file_names import RAY_S_RUN, RUN_OF_TRIALS, TRIAL_END
 from ...core.vault.files.json_text import format_json
 from ...core.vault.files.reading import part_of, read_json
@@ -110,7 +110,7 @@ class SavedTrials:
         def refuse(reference: Any) -> Any:
             raise damaged(RUN_OF_TRIALS, (), "it refers to another file")
 
-        data = decode(read_json(file, DEFAULT_LIMITS), RUN_OF_TRIALS, find=refuse)
+        data = decode(read_json(file, limits_in_force()), RUN_OF_TRIALS, find=refuse)
         with at(RUN_OF_TRIALS):
             saved = cls(**{each.name: data[each.name] for each in fields(cls)})
             for name, value in vars(saved).items():
@@ -272,7 +272,7 @@ def read_end(folder: Path) -> tuple[str, str]:
     file = part_of(folder, TRIAL_END)
     if not file.is_file():
         return "", ""
-    data = read_json(file, DEFAULT_LIMITS)
+    data = read_json(file, limits_in_force())
     with at(TRIAL_END):
         return str(data["status"]), str(data["error"])
 

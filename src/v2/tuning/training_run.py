@@ -23,7 +23,7 @@ from ...core.errors import ConfigError, CorruptCheckpointError, SpaceError
 from ...core.spaces.own_layout import space_from_data, space_to_data
 from ...core.spaces.text import describe
 from ...core.text.shell import command
-from ...core.vault.decode.load_limits import DEFAULT_LIMITS
+from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.file_names import RUN_SPACES, TRIAL_CHECKPOINT
 from ...core.vault.files.reading import read_json
 from ...core.vault.own.atomic import replaced_file
@@ -192,7 +192,7 @@ class TrainingRun:
             with replaced_file(file) as staged:
                 staged.write_text(json.dumps(data, indent=2), encoding="utf-8")
             return
-        begun = read_json(file, DEFAULT_LIMITS)
+        begun = read_json(file, limits_in_force())
         for name, pair in spaces.items():
             begun_pair = begun.get(name)
             if not isinstance(begun_pair, list) or len(begun_pair) != 2:

@@ -1,10 +1,12 @@
 """What foreign data may cost, and what counts as a shape or dtype."""
 
 from contextlib import ExitStack
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from rlconnect.core.data.budget import (
+    DEFAULT_LIMITS,
     MAX_DEPTH,
     MAX_DIMENSIONS,
     Budget,
@@ -14,9 +16,12 @@ from rlconnect.core.data.budget import (
     checked_dtype,
     checked_int,
     checked_shape,
+    limits,
+    limits_in_force,
     one_load,
 )
 from rlconnect.core.errors import (
+    ConfigError,
     CorruptCheckpointError,
     LimitExceededError,
     UnsafeCheckpointError,
@@ -56,6 +61,27 @@ def test_what_is_loaded_together_shares_one_budget():
             assert allowance() is other
 
     assert allowance() is not allowance()
+
+
+def test_who_trusts_a_file_widens_the_bounds_of_whatever_reads_it():
+    """Bounds asked for hold in the block for all loads in it, and add up; others stay."""
+    with limits(max_depth=7), limits(base_memory=10) as bounds:
+        assert (bounds.max_depth, bounds.base_memory) == (7, 10)
+        assert bounds.max_entries == DEFAULT_LIMITS.max_entries
+        assert limits_in_force(Limits(max_depth=9, max_entries=5)) == replace(bounds, max_entries=5)
+        with one_load() as budget, pytest.raises(LimitExceededError, match=r"limits\(base_memory="):
+            budget.spend(11, "an array")
+
+    assert limits_in_force() is DEFAULT_LIMITS
+    with one_load(Limits(max_depth=9)):
+        assert limits_in_force().max_depth == 9
+
+
+@pytest.mark.parametrize("bounds", [{"memory": 1}, {"max_depth": -1}, {"max_depth": 1.5}])
+def test_bounds_that_are_none_are_refused(bounds):
+    """A name nobody knows, and what is no number of things."""
+    with pytest.raises(ConfigError, match=next(iter(bounds))), limits(**bounds):
+        pass
 
 
 def test_depth_is_counted_only_while_inside():

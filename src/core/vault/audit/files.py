@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...errors import CheckpointError, LimitExceededError
-from ..decode.load_limits import DEFAULT_LIMITS, Limits
+from ...errors import CheckpointError
+from ..decode.load_limits import Limits, limits_in_force, too_many_files
 from ..files.reading import entries
 from ..files.remote import fetched, is_url
 from ..records.records import CallRecord, Checkpoint, Problem
@@ -69,7 +69,7 @@ def audit(path: str | os.PathLike[str], *, limits: Limits | None = None) -> Audi
         CheckpointNotFoundError: Nothing lies there.
         CheckpointAccessError: It may not be read.
     """
-    limits = limits or DEFAULT_LIMITS
+    limits = limits or limits_in_force()
     text = os.fspath(path)
     if isinstance(text, str) and is_url(text):
         with fetched(text, limits) as local:
@@ -109,7 +109,7 @@ def _files_below(folder: Path, limits: Limits) -> Iterator[Path]:
         for entry in entries(pending.pop(), limits):
             entries_left -= 1
             if entries_left < 0:
-                raise LimitExceededError(f"more than {limits.max_entries:,} files in {folder}")
+                raise too_many_files(limits.max_entries, folder)
             if entry.is_dir(follow_symlinks=False):
                 below.append(Path(entry.path))
             elif entry.is_file():

@@ -9,9 +9,28 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Final
 
-from ...data.budget import DEFAULT_LIMITS, MIB, Budget, Limits, one_load
+from ...data.budget import (
+    DEFAULT_LIMITS,
+    MIB,
+    Budget,
+    Limits,
+    allow_more,
+    limits_in_force,
+    one_load,
+    too_many_files,
+)
 
-__all__ = ["DEFAULT_LIMITS", "MIB", "Budget", "Limits", "no_collection", "one_load"]
+__all__ = [
+    "DEFAULT_LIMITS",
+    "MIB",
+    "Budget",
+    "Limits",
+    "allow_more",
+    "limits_in_force",
+    "no_collection",
+    "one_load",
+    "too_many_files",
+]
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...errors import LimitExceededError
-from .load_limits import DEFAULT_LIMITS, Budget
+from .load_limits import Budget, limits_in_force
 from .standins import GlobalRef, Opaque, PersistentRef, shown
 
 MAX_STEP: Final = 60
@@ -85,7 +85,7 @@ def check_depth(value: Any, deepest: int, budget: Budget | None = None) -> None:
     to each other in circles, as honest ones do. What remembering the parts costs is taken from
     `budget` and given back.
     """
-    largest = 2 * (budget.total_operations if budget else DEFAULT_LIMITS.max_operations)
+    largest = 2 * (budget.total_operations if budget else limits_in_force().max_operations)
     # By id: 0 while on the way to the current part, then size of all below and height, packed.
     depths = {id(value): 0}
     way, pending, tallest, sizes = [value], [_parts(value)], [0], [1]

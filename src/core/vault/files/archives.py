@@ -13,7 +13,7 @@ from typing import IO, Final, TypeAlias
 
 from ...data.file_names import names_trouble
 from ...errors import CheckpointError, CorruptCheckpointError, LimitExceededError
-from ..decode.load_limits import Limits
+from ..decode.load_limits import Limits, too_many_files
 from .number_files import ZIP_ERRORS
 
 _CHUNK: Final = 1 << 20
@@ -80,7 +80,7 @@ def _unpack(members: Iterator[_Member], path: Path, folder: Path, limits: Limits
                 hint="unpack it on another system, and rename what is named so.",
             )
         if number >= limits.max_entries:
-            raise LimitExceededError(f"an archive of more than {limits.max_entries:,} files")
+            raise too_many_files(limits.max_entries, "an archive")
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         with open(target, "xb") as file:

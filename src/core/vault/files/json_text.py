@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import CorruptCheckpointError, LimitExceededError
-from ..decode.load_limits import DEFAULT_LIMITS, Budget, Limits, one_load
+from ..decode.load_limits import Budget, Limits, allow_more, limits_in_force, one_load
 
 Json = Any
 Bytes = NDArray[np.uint8]
@@ -104,8 +104,9 @@ def _short_size(tree: Json, room: int) -> int | None:
     return size if size <= room else None
 
 
-def parse_json(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> Json:
+def parse_json(data: bytes, name: str, limits: Limits | None = None) -> Json:
     """Read JSON from untrusted bytes."""
+    limits = limits or limits_in_force()
     if len(data) > limits.max_json_bytes:
         raise LimitExceededError(
             f"{name} is too long for a JSON file",
@@ -199,7 +200,7 @@ def check_text(data: bytes, name: str, budget: Budget) -> None:
             raise LimitExceededError(
                 f"{name} is nested {deepest:,} deep",
                 expected=f"at most {limits.max_depth}",
-                hint="pass larger limits=Limits(max_depth=...) if you trust the file.",
+                hint=allow_more("max_depth"),
                 file=name,
             )
         containers, texts = int(opens.sum()), int(quotes.sum()) // 2

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import CorruptCheckpointError, LimitExceededError
 from ...types import Array
-from ..decode.load_limits import DEFAULT_LIMITS
+from ..decode.load_limits import limits_in_force
 from .reading import read_bytes
 
 ZIP_ERRORS: Final = (zipfile.BadZipFile, zlib.error, RuntimeError, OSError, EOFError)
@@ -29,10 +29,10 @@ _HEADERS: Final[dict[tuple[int, int], Callable[[IO[bytes]], Any]]] = {
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
     """The arrays of a file by name; that of an `.npy` has an empty one."""
     file = Path(path)
-    data = read_bytes(file, DEFAULT_LIMITS, follow=True)
+    data = read_bytes(file, limits_in_force(), follow=True)
     if not zipfile.is_zipfile(io.BytesIO(data)):
         return {"": _array(data, file.name)}
-    bytes_left = DEFAULT_LIMITS.max_file_bytes
+    bytes_left = limits_in_force().max_file_bytes
     arrays = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

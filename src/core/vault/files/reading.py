@@ -30,7 +30,7 @@ from ...errors import (
     MissingPartError,
     UnsafeCheckpointError,
 )
-from ..decode.load_limits import Limits
+from ..decode.load_limits import Limits, allow_more, too_many_files
 from ..decode.walk import check_depth
 from .json_text import measure
 from .other_files import HEAD, pointer_error
@@ -146,7 +146,7 @@ def entries(folder: Path, limits: Limits) -> list[os.DirEntry[str]]:
             for entry in scan:
                 listed.append(entry)
                 if len(listed) > limits.max_entries:
-                    raise LimitExceededError(f"more than {limits.max_entries:,} files in {folder}")
+                    raise too_many_files(limits.max_entries, folder)
     except OSError as error:
         raise access_error(folder, error) from None
     return sorted(listed, key=lambda entry: entry.name)
@@ -278,7 +278,7 @@ def checked_size(
             f"{name} is too large: it is {size:,} bytes",
             expected=f"at most {most:,} bytes",
             found=f"{size:,}",
-            hint="pass larger limits=Limits(...) if you trust where it came from.",
+            hint=allow_more("max_file_bytes"),
             file=name,
         )
     holes = _holes(descriptor, facts)

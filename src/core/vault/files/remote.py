@@ -20,7 +20,7 @@ from ...errors import (
     MissingExtraError,
     UnsafeCheckpointError,
 )
-from ..decode.load_limits import Limits
+from ..decode.load_limits import Limits, allow_more, too_many_files
 from ..file_names import ENCODINGS, TUNE_NOTE, WORKER_FILE
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+(::[a-z][a-z0-9+.-]+)*://", re.IGNORECASE)
@@ -102,7 +102,7 @@ def _listing(
         for _, folders, files in system.walk(root, maxdepth=_DEEPEST, detail=True):
             entries_left -= len(folders) + len(files)
             if entries_left < 0:
-                raise LimitExceededError(f"more than {limits.max_entries:,} files lie at {url}")
+                raise too_many_files(limits.max_entries, url)
             by_name.update((facts["name"], facts) for facts in files.values())
         if not by_name and system.isfile(root):
             by_name[root] = system.info(root)
@@ -121,7 +121,7 @@ def _listing(
         raise LimitExceededError(
             f"{url} holds {total:,} bytes",
             expected=f"at most {limits.max_file_bytes:,}",
-            hint="pass limits=Limits(max_file_bytes=...) to fetch it all the same.",
+            hint=allow_more("max_file_bytes"),
         )
     if not chosen:
         raise CheckpointNotFoundError(

@@ -19,7 +19,7 @@ from ...data.budget import checked_bytes
 from ...data.dtype_storage import STORED_DTYPES
 from ...errors import CorruptCheckpointError, LimitExceededError
 from ...types import Array
-from ..decode.load_limits import DEFAULT_LIMITS, Limits
+from ..decode.load_limits import Limits, limits_in_force
 from ..files.json_text import Json, parse_json
 from .file_bytes import FileBytes
 
@@ -54,11 +54,11 @@ class ArrayFile:
     """
 
     def __init__(
-        self, buffer: Buffer, name: str = "arrays.safetensors", limits: Limits = DEFAULT_LIMITS
+        self, buffer: Buffer, name: str = "arrays.safetensors", limits: Limits | None = None
     ) -> None:
         self.name = name
         self._buffer = buffer
-        self.spans = self._read_spans(limits)
+        self.spans = self._read_spans(limits or limits_in_force())
 
     def read(self, array: str) -> Array:
         """A fresh copy of one array, as stored."""

@@ -28,7 +28,7 @@ from ...errors import (
 )
 from ...text.shell import command
 from ...types import Array
-from ..decode.load_limits import DEFAULT_LIMITS, Limits, one_load
+from ..decode.load_limits import Limits, limits_in_force, one_load
 from ..files.json_text import Json, parse_json
 from ..files.reading import read_bytes
 from .array_file import ArrayFile
@@ -115,7 +115,7 @@ class OwnFolder:
 
 
 def read_folder(
-    path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS, verify: bool = True
+    path: str | os.PathLike[str], *, limits: Limits | None = None, verify: bool = True
 ) -> OwnFolder:
     """Open a checkpoint of ours; a path that is a file is read as the single-file layout.
 
@@ -134,7 +134,7 @@ def read_folder(
         >>> own.kind, own.arrays["weights/w"].shape, own.document
         ('module', (2,), {'weights': {'w': array([1., 1.])}})
     """
-    path = Path(path)
+    path, limits = Path(path), limits or limits_in_force()
     if path.is_file():
         return read_file(path, limits=limits, verify=verify)
     for tries_left in reversed(range(_TRIES)):
@@ -158,10 +158,10 @@ def read_folder(
 
 
 def read_file(
-    path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS, verify: bool = True
+    path: str | os.PathLike[str], *, limits: Limits | None = None, verify: bool = True
 ) -> OwnFolder:
     """Open a checkpoint of ours that is one JSON file; see `read_folder`."""
-    path = Path(path)
+    path, limits = Path(path), limits or limits_in_force()
     data = read_bytes(path, limits, most=limits.max_json_bytes, follow=True)
     with one_load(limits):
         manifest = parse_manifest(data, path.name, path, limits, verify)
@@ -177,8 +177,8 @@ def read_file(
 
 def read_document(file: Path) -> Any:
     """The plain data in a JSON file of ours, arrays inline."""
-    with one_load(DEFAULT_LIMITS):
-        text = read_bytes(file, DEFAULT_LIMITS, most=DEFAULT_LIMITS.max_json_bytes)
+    with one_load() as budget:
+        text = read_bytes(file, budget.limits, most=budget.limits.max_json_bytes)
         return decode(parse_json(text, file.name), file.name, find=_refused)
 
 
