@@ -42,7 +42,7 @@ from .connectors.lambdas import register_lambda_action_connector as register_lam
 from .connectors.pipeline import ActionConnectorPipeline as ActionConnectorPipeline, AgentConnectorPipeline as AgentConnectorPipeline, ConnectorPipeline as ConnectorPipeline
 from .connectors.registry import get_connector as get_connector, register_connector as register_connector
 from .connectors.types import ActionConnectorDataType as ActionConnectorDataType, AgentConnectorDataType as AgentConnectorDataType, AgentConnectorsOutput as AgentConnectorsOutput, PolicyOutputType as PolicyOutputType
-from .distributions.choice import register_custom_action_dist as register_custom_action_dist, register_custom_model as register_custom_model
+from .distributions.registered import register_custom_action_dist as register_custom_action_dist, register_custom_model as register_custom_model
 from .distributions.torch_base import ActionDistribution as ActionDistribution, TorchDistributionWrapper as TorchDistributionWrapper
 from .distributions.torch_continuous import TorchBeta as TorchBeta, TorchDeterministic as TorchDeterministic, TorchDiagGaussian as TorchDiagGaussian, TorchDirichlet as TorchDirichlet, TorchSquashedGaussian as TorchSquashedGaussian
 from .distributions.torch_discrete import TorchCategorical as TorchCategorical, TorchMultiCategorical as TorchMultiCategorical, TorchSlateMultiCategorical as TorchSlateMultiCategorical, get_torch_categorical_class_with_temperature as get_torch_categorical_class_with_temperature
@@ -62,12 +62,13 @@ from .models.tensor_functions import FLOAT_MAX as FLOAT_MAX, FLOAT_MIN as FLOAT_
 from .models.visionnet import VisionNetwork as VisionNetwork
 from .observations.filters import ConcurrentMeanStdFilter as ConcurrentMeanStdFilter, Filter as Filter, MeanStdFilter as MeanStdFilter, NoFilter as NoFilter, get_filter as get_filter
 from .observations.preprocessors import AtariRamPreprocessor as AtariRamPreprocessor, DictFlatteningPreprocessor as DictFlatteningPreprocessor, GenericPixelPreprocessor as GenericPixelPreprocessor, MultiBinaryPreprocessor as MultiBinaryPreprocessor, NoPreprocessor as NoPreprocessor, OneHotPreprocessor as OneHotPreprocessor, Preprocessor as Preprocessor, RepeatedValuesPreprocessor as RepeatedValuesPreprocessor, TupleFlatteningPreprocessor as TupleFlatteningPreprocessor, get_preprocessor as get_preprocessor, get_preprocessor_for_space as get_preprocessor_for_space, register_custom_preprocessor as register_custom_preprocessor
-from .policy.checkpoint_policies import PolicySpec as PolicySpec, compute_log_likelihoods_from_input_dict as compute_log_likelihoods_from_input_dict, create_policy_for_framework as create_policy_for_framework, get_checkpoint_info as get_checkpoint_info, load_policies_from_checkpoint as load_policies_from_checkpoint, parse_policy_specs_from_checkpoint as parse_policy_specs_from_checkpoint
+from .policy.checkpoint_policies import compute_log_likelihoods_from_input_dict as compute_log_likelihoods_from_input_dict, create_policy_for_framework as create_policy_for_framework, get_checkpoint_info as get_checkpoint_info, load_policies_from_checkpoint as load_policies_from_checkpoint, parse_policy_specs_from_checkpoint as parse_policy_specs_from_checkpoint
 from .policy.config import AlgorithmConfig as AlgorithmConfig
 from .policy.default_connectors import create_connectors_for_policy as create_connectors_for_policy, get_action_connectors_from_config as get_action_connectors_from_config, get_agent_connectors_from_config as get_agent_connectors_from_config, get_synced_filter_connector as get_synced_filter_connector, maybe_get_filters_for_syncing as maybe_get_filters_for_syncing, restore_connectors_for_policy as restore_connectors_for_policy
 from .policy.export import export_policies as export_policies
 from .policy.inference import batch_policy_inference as batch_policy_inference, local_policy_inference as local_policy_inference
 from .policy.policy import Policy as Policy
+from .policy.policy_spec import PolicySpec as PolicySpec
 from .views.collector import AgentCollector as AgentCollector
 from .views.views import ViewRequirement as ViewRequirement
 _HOME: dict[str, str]

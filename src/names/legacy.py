@@ -67,7 +67,7 @@ LEGACY: Final = """\
 -.heads.dqn_model: DQNTorchModel @ algorithms.dqn.dqn_torch_model
 -.heads.dqn_model: NoisyLayer @ models.torch.modules.noisy_layer
 -.heads.sac_model: SACTorchModel @ algorithms.sac.sac_torch_model
-.distributions.choice: register_custom_action_dist register_custom_model
+.distributions.registered: register_custom_action_dist register_custom_model
 .models.attention: AttentionWrapper GTrXLNet @ models.torch.attention_net
 .models.base: LegacyModel
 .models.base: ModelV2 @ models.modelv2 models
@@ -111,7 +111,7 @@ LEGACY: Final = """\
 .policy.inference: batch_policy_inference
 .policy.inference: local_policy_inference @ utils.policy
 .policy.policy: Policy @ = policy /ray.rllib
-.policy.checkpoint_policies: PolicySpec @ policy.policy
+.policy.policy_spec: PolicySpec @ policy.policy
 .views.collector: AgentCollector @ evaluation.collectors.agent_collector
 .views.views: ViewRequirement @ policy.view_requirement
 ..core.arrays.batching: BatchedNdArray batch unbatch @ utils.spaces.space_utils

@@ -7,10 +7,10 @@ imported only by the latter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Tuple
@@ -22,33 +22,7 @@ from ...core.importing.torch_needed import torch_needed
 from ...core.types import Array
 from .action_leaves import leaf_spaces, nest_leaves
 from .families import FAMILIES, Categorical, DiagGaussian, Family, MultiCategorical
-
-CUSTOM_MODELS: Final[dict[str, Callable[..., Any]]] = {}
-"""Model classes, or factories of torch modules, by the name in `custom_model`."""
-
-CUSTOM_DISTRIBUTIONS: Final[dict[str, Any]] = {}
-"""Action distribution classes by the name in `custom_action_dist`."""
-
-
-def register_custom_model(model_name: str, model_class: Callable[..., Any]) -> None:
-    """Let a model config's "custom_model" name a class of your own.
-
-    Args:
-        model_name: The name, as it is in configs and checkpoints. The last class registered under
-            it counts, so that a notebook's cell can run again.
-        model_class: A `TorchModelV2`, any torch module, or a factory of one.
-    """
-    CUSTOM_MODELS[model_name] = model_class
-
-
-def register_custom_action_dist(action_dist_name: str, action_dist_class: Any) -> None:
-    """Let a model config's "custom_action_dist" name a class of your own.
-
-    Args:
-        action_dist_name: The name, as it is in configs and checkpoints.
-        action_dist_class: Made from `(inputs, model)`, with `required_model_output_shape`.
-    """
-    CUSTOM_DISTRIBUTIONS[action_dist_name] = action_dist_class
+from .registered import CUSTOM_DISTRIBUTIONS
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ...core.errors import ConfigError
 from ...core.runtime.sharing import PerThread
 from ...core.text.near_names import did_you_mean
-from ..distributions.choice import CUSTOM_MODELS
+from ..distributions.registered import CUSTOM_MODELS
 from .attention import AttentionWrapper
 from .base import LegacyModel, ModelOutput, TorchModelV2
 from .complex import ComplexInputNetwork

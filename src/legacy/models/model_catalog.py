@@ -8,11 +8,8 @@ from typing import Any
 from gymnasium.spaces import Space
 
 from ...core.importing.torch_needed import torch_needed
-from ..distributions.choice import (
-    distribution_for,
-    register_custom_action_dist,
-    register_custom_model,
-)
+from ..distributions.choice import distribution_for
+from ..distributions.registered import register_custom_action_dist, register_custom_model
 from ..observations.preprocessors import (
     Preprocessor,
     get_preprocessor_for_space,

@@ -20,7 +20,7 @@ from ...core.vault.decode.standins import GlobalRef, class_path
 from ...core.vault.readers.old_policy import FLAT_WEIGHTS
 from ...core.vault.shape_hints import space_hint, told_sizes
 from ..distributions.action_leaves import leaf_spaces
-from ..distributions.choice import CUSTOM_MODELS
+from ..distributions.registered import CUSTOM_MODELS
 from ..heads.family import algorithm_named, family, network_in
 from ..models.defaults import MODEL_DEFAULTS
 from ..observations.preprocessors import get_preprocessor_for_space

@@ -16,7 +16,7 @@ from rlconnect.legacy import (
     register_custom_action_dist,
     register_custom_model,
 )
-from rlconnect.legacy.distributions import choice
+from rlconnect.legacy.distributions import registered
 from rlconnect.legacy.distributions.choice import distribution_for
 from rlconnect.legacy.heads.family import policy_distribution
 
@@ -142,8 +142,8 @@ class Last(TorchCategorical):
 @pytest.fixture(autouse=True)
 def _forget_afterwards():
     yield
-    choice.CUSTOM_MODELS.clear()
-    choice.CUSTOM_DISTRIBUTIONS.clear()
+    registered.CUSTOM_MODELS.clear()
+    registered.CUSTOM_DISTRIBUTIONS.clear()
 
 
 def inputs_of(policy):
