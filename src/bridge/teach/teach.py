@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-import gymnasium as gym
 import numpy as np
-from gymnasium.spaces import Space
 
-from ...core import nest
 from ...core.columns import DEFAULT_MODULE_ID
-from ...core.errors import ConfigError, EpisodeError
-from ...offline.dataset import Dataset
-from ...offline.recordings import Recording
+from ...core.errors import ConfigError
 from ...v2.config.algorithm_config import AlgorithmConfig
 from ...v2.env_runners.multi_agent import MultiAgentEnvRunner
 from ...v2.env_runners.single_agent import SingleAgentEnvRunner
@@ -23,68 +18,16 @@ from ...v2.envs.vectorising import mode_of
 from ...v2.learning.losses import TEACHER_KL
 from ...v2.metrics.names import NUM_ENV_STEPS_SAMPLED_LIFETIME
 from ..actor.actor import Actor
-from ..actor.episodes import play
+from ..actor.episodes import Played, play
 from ..loading.mapping import PolicyMapping
 from ..loading.natives import Source, natives_of
 from ..loading.triples import triples_of
 from ..over_data.watched import dataset_at
 from ..triple import V2Triple
-from .labels import teacher_of
+from .labels import PolicyTeacher, teacher_of
+from .recorded_env import RecordedEnv, over_and_over
 from .student import Settling, Student, agent_spaces, maker, random_play, student_of, taught_config
 from .taught import Lesson, Taught, agreement, is_enough, save_student
-
-
-class RecordedEnv(gym.Env[Any, Any]):
-    """Goes through recorded episodes.
-
-    Args:
-        recordings: Gives the next episode.
-        observation_space: Of what was recorded.
-        action_space: Of what is done.
-    """
-
-    def __init__(
-        self,
-        recordings: Iterator[Recording],
-        observation_space: Space[Any],
-        action_space: Space[Any],
-    ) -> None:
-        self.observation_space, self.action_space = observation_space, action_space
-        self._recordings = recordings
-        self._episode: Any = None
-        self._step = 0
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        """Go on to the next episode."""
-        super().reset(seed=seed)
-        self._episode, self._step = next(self._recordings), 0
-        return nest.taken(self._episode.observations, 0), {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Give what came next."""
-        episode, at = self._episode, self._step
-        self._step = at + 1
-        is_over = self._step == len(episode)
-        is_end = is_over and episode.is_terminated
-        obs = nest.taken(episode.observations, self._step)
-        return obs, float(episode.rewards[at]), is_end, is_over and not is_end, {}
-
-
-def over_and_over(data: Dataset) -> Iterator[Recording]:
-    """The episodes of a dataset, read anew when all were given.
-
-    Raises:
-        EpisodeError: There is none.
-    """
-    while True:
-        has_any = False
-        for recording in data.recordings():
-            if len(recording):
-                has_any = True
-                yield recording
-        if not has_any:
-            raise EpisodeError("nobody can learn from no episodes", found=f"none in {data!r}")
-
 
 _ROUNDS: Final = 16
 """How many rounds' worth of steps are learnt from at a time, of all that were played."""
@@ -163,47 +106,25 @@ def teach(
         )
     playing = maker(env_source, config)
     by_agent = agent_spaces(playing)
-    mapping = None
-    if config.is_multi_agent:
-        mapping = {agent: str(config.policy_mapping_fn(agent, None)) for agent in by_agent}
-    elif None not in by_agent:
-        raise ConfigError(
-            "the student is of one agent",
-            expected="config.multi_agent(policies={...}, policy_mapping_fn=...)",
-            found=f"an environment of {sorted(map(str, by_agent))}",
-        )
+    mapping = _students(config, by_agent)
     actor = teacher if isinstance(teacher, Actor) else _actor(teacher, mapping)
     voice = teacher_of(actor)
-    for agent, (sees, takes) in by_agent.items():
-        if mapping and voice.of(mapping[agent]) is None:
-            raise ConfigError(
-                f"nobody teaches {mapping[agent]!r}",
-                expected="one teacher for all, or one named after each student",
-                found=f"teachers named {sorted(voice.actors)}",
-            )
-        voice.check(sees, takes, mapping[agent] if mapping else "")
+    _check_teachers(voice, by_agent, mapping)
     theirs = play(actor, playing(), episodes=episodes, seed=seed, explore=False)
     at_random = random_play(playing, episodes, seed)
-    if theirs.mean + theirs.half_interval < at_random.mean:
-        raise ConfigError(
-            "the teacher is worse than random actions",
-            expected=f"more than {at_random.mean:.1f}",
-            found=f"a return of {theirs.mean:.1f} ± {theirs.half_interval:.1f}",
-            hint="give one that was trained. If it sees other things here than where it was, adapt "
-            "it with a step that says so: obs=[...] of rlconnect adapt.",
-        )
+    _check_worth(theirs, at_random)
     learning: Callable[[], Any] | str = playing
-    if (
-        isinstance(env_source, str)
-        and mode_of(config.gym_env_vectorize_mode) == "vector_entry_point"
-    ):
-        learning = env_source
     if data is not None:
         if mapping is not None:
             raise ConfigError(
                 "recorded steps teach one agent", hint="leave out data=: the students play."
             )
         learning = partial(RecordedEnv, over_and_over(dataset_at(data)), *by_agent[None])
+    elif (
+        isinstance(env_source, str)
+        and mode_of(config.gym_env_vectorize_mode) == "vector_entry_point"
+    ):
+        learning = env_source
     config = taught_config(config, learning, voice, num_envs, lr, steps, values, seed)
     kind = SingleAgentEnvRunner if mapping is None else MultiAgentEnvRunner
     runner = kind(config=config)
@@ -255,6 +176,45 @@ def teach(
     )
     remark = _FORGETS if forgets else ""
     return Taught(taught, tuple(lessons), until, mine, theirs, at_random, remark, mapping)
+
+
+def _students(config: AlgorithmConfig, by_agent: Mapping[Any, Any]) -> dict[Any, str] | None:
+    """Which student each agent is; None for one agent without a name."""
+    if config.is_multi_agent:
+        return {agent: str(config.policy_mapping_fn(agent, None)) for agent in by_agent}
+    if None not in by_agent:
+        raise ConfigError(
+            "the student is of one agent",
+            expected="config.multi_agent(policies={...}, policy_mapping_fn=...)",
+            found=f"an environment of {sorted(map(str, by_agent))}",
+        )
+    return None
+
+
+def _check_teachers(
+    voice: PolicyTeacher, by_agent: Mapping[Any, Any], mapping: dict[Any, str] | None
+) -> None:
+    """Refuse teachers that teach nobody for an agent, or see or do other things than it."""
+    for agent, (sees, takes) in by_agent.items():
+        if mapping and voice.of(mapping[agent]) is None:
+            raise ConfigError(
+                f"nobody teaches {mapping[agent]!r}",
+                expected="one teacher for all, or one named after each student",
+                found=f"teachers named {sorted(voice.actors)}",
+            )
+        voice.check(sees, takes, mapping[agent] if mapping else "")
+
+
+def _check_worth(theirs: Played, at_random: Played) -> None:
+    """Refuse a teacher that earns less than random actions do."""
+    if theirs.mean + theirs.half_interval < at_random.mean:
+        raise ConfigError(
+            "the teacher is worse than random actions",
+            expected=f"more than {at_random.mean:.1f}",
+            found=f"a return of {theirs.mean:.1f} ± {theirs.half_interval:.1f}",
+            hint="give one that was trained. If it sees other things here than where it was, adapt "
+            "it with a step that says so: obs=[...] of rlconnect adapt.",
+        )
 
 
 def _actor(source: Source, mapping: PolicyMapping) -> Actor:

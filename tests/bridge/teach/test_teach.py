@@ -8,8 +8,8 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect import Actor, adapt, load, rollout, teach
 from rlconnect.bridge.teach import student as students
+from rlconnect.bridge.teach.recorded_env import over_and_over
 from rlconnect.bridge.teach.taught import Lesson, is_enough
-from rlconnect.bridge.teach.teach import over_and_over
 from rlconnect.core.adapters import MapActions
 from rlconnect.core.errors import (
     CheckpointWriteError,
