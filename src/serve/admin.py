@@ -171,8 +171,8 @@ async def load(model: Model, path: str, number: int | None = None) -> Version:
     Raises:
         RlconnectError: It cannot be read, or is for another environment.
     """
-    loop = asyncio.get_running_loop()
-    version = await loop.run_in_executor(None, next_version, model, path, number)
+    # The thread reads under the same bounds: it gets a copy of the context.
+    version = await asyncio.to_thread(next_version, model, path, number)
     model.add(version)
     return version
 

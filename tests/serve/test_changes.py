@@ -19,9 +19,10 @@ import numpy as np
 import pytest
 from rlconnect.bridge import Actor
 from rlconnect.bridge.front.load import as_policies
-from rlconnect.core.errors import ConfigError
+from rlconnect.core.data.budget import limits
+from rlconnect.core.errors import ConfigError, LimitExceededError
 from rlconnect.serve import Client, ServeError, ServeSettings, SessionGoneError, app_of
-from rlconnect.serve.admin import next_version
+from rlconnect.serve.admin import load, next_version
 from rlconnect.serve.models import Model
 from rlconnect.serve.sessions import SessionTable
 from rlconnect.serve.versions import Version
@@ -178,6 +179,17 @@ def test_the_next_version_is_loaded_as_the_first(checkpoints: dict[str, Path]) -
         next_version(model, str(checkpoints["new"]))
     model.current.loading = {}
     assert next_version(model, str(checkpoints["new"])).most_waiting == 7
+
+
+def test_the_next_version_is_read_within_the_same_bounds(checkpoints: dict[str, Path]) -> None:
+    """Bounds that were asked for hold in the thread that reads it, too."""
+    first = Version("main", 1, as_policies(recurrent(seed=1)).only, "", 7, {})
+    model = Model("main", first, SessionTable())
+
+    with limits(max_file_bytes=10), pytest.raises(LimitExceededError):
+        asyncio.run(load(model, str(checkpoints["new"])))
+
+    assert asyncio.run(load(model, str(checkpoints["new"]))).number == 2
 
 
 def test_a_canary_gets_a_share_of_sessions(server: Running, checkpoints: dict[str, Path]) -> None:
