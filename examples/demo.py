@@ -6,11 +6,12 @@ against it. Each command is shown as you would type it, then run.
 """
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from rlconnect.cli.app import main as rlconnect
 
 HERE = Path(__file__).parent
 SAMPLE = HERE / "checkpoints" / "ppo-cartpole-ray-2.60"
@@ -53,7 +54,7 @@ STORY = (
 )
 
 
-def serve(policy, env, number):
+def serve(policy, number):
     """Put a policy behind a port, and let a client play an episode against it."""
     from changed_cartpole import ChangedCartPole
     from rlconnect.serve import Client
@@ -62,7 +63,7 @@ def serve(policy, env, number):
     print(f"\n{number}. Behind a port, with a client that plays an episode against it.\n")
     print(f"$ rlconnect {' '.join(words)}\n", flush=True)
     command = [sys.executable, "-m", "rlconnect", *words]
-    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, encoding="utf-8") as server:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8") as server:
         line = server.stderr.readline()
         print(line, end="")
         if "serving" not in line:
@@ -81,19 +82,14 @@ def main():
     out = parser.parse_args().out or Path(tempfile.mkdtemp(prefix="rlconnect-demo-"))
     places = {"old": SAMPLE, "adapted": out / "adapted", "migrated": out / "migrated"}
     places["report"] = out / "report.html"
-    env = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
-    }
-
     for number, (title, words, expected) in enumerate(STORY, 1):
         words = [word.format(**places) for word in words]
         shown = " ".join(f'"{word}"' if " " in word else word for word in words)
         print(f"\n{number}. {title}\n\n$ rlconnect {shown}\n", flush=True)
-        done = subprocess.run([sys.executable, "-m", "rlconnect", *words], env=env)
-        if done.returncode != expected:
-            sys.exit(f"that ended with {done.returncode}, where {expected} was expected.")
-    serve(places["migrated"], env, len(STORY) + 1)
+        code = rlconnect(words)
+        if code != expected:
+            sys.exit(f"that ended with {code}, where {expected} was expected.")
+    serve(places["migrated"], len(STORY) + 1)
     print(f"\nOpen {places['report']} in a browser. Read on: docs/adapting.md, and examples/.")
 
 

@@ -139,14 +139,6 @@ def test_a_twin_that_gives_other_numbers_is_taken_back(old, monkeypatch):
     assert "other numbers" in step.differed
 
 
-@pytest.fixture
-def tree(tmp_path):
-    """A copy of the library that the changes of the page go into."""
-    folder = tmp_path / "lib/rlconnect"
-    shutil.copytree(ROOT / "src", folder, ignore=shutil.ignore_patterns("__pycache__"))
-    return folder
-
-
 def changed(tree, file):
     """Make the change that the page shows of a file."""
     (lines,) = re.findall(rf"^    --- src/{file}\n((?:    [-+].*\n)+)", WALKS, re.M)
@@ -159,64 +151,62 @@ def changed(tree, file):
     (tree / file).write_text(changed, encoding="utf-8")
 
 
-def said_by(tree, code, *args):
-    """What a process prints that has the changed copy."""
-    env = {**os.environ, "PYTHONPATH": str(tree.parent), "PYTHONDONTWRITEBYTECODE": "1"}
-    line = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
-    return subprocess.run(line, env=env, capture_output=True, text=True, check=True).stdout
+RENAMED = """
+import os, sys, numpy as np
+from rlconnect.v2 import RLModule
+
+one, two = map(RLModule.from_checkpoint, sys.argv[1:3])
+other = two.get_state()
+assert all(np.array_equal(value, other[name]) for name, value in one.get_state().items())
+two.save_to_path("module")
+print(*sorted(os.listdir("module")))
+"""
+FAMILY = """
+from gymnasium.spaces import Box
+from rlconnect.bridge import plan_migration
+from rlconnect.legacy import Policy
+
+spaces = Box(-1, 1, (4,), np.float32), Box(-2, 2, (2,), np.float32)
+policy = Policy(*spaces, {"seed": 0}, algorithm="CrossEntropyTrainer")
+seen = np.random.default_rng(0).uniform(-1, 1, (2000, 4)).astype(np.float32)
+acted = policy.compute_actions(seen, explore=True)[0]  # so many rows go through torch
+policy.export_checkpoint("policy")
+again = Policy.from_checkpoint("policy")
+assert np.allclose(again.compute_actions(seen[:100])[0], acted[:100], atol=1e-6)
+plan = plan_migration("policy").apply()
+assert plan.is_done and all(step.proof["is_equal"] for step in plan.steps if step.is_applied)
+print(again.algorithm)
+"""
+PIECE = """
+import rlconnect.ray_pieces
+from rlconnect.v2 import DeadZone, ModuleToEnvPipeline
+
+ModuleToEnvPipeline(connectors=[DeadZone(width=0.5)]).save_to_path("pipeline")
+(piece,) = ModuleToEnvPipeline.from_checkpoint("pipeline").connectors
+print(type(piece) is DeadZone, piece.width, "DeadZone" in dir(rlconnect.ray_pieces))
+"""
 
 
-def test_a_release_that_renames_a_file_is_one_line(tree, tmp_path):
-    """Both layouts are read with the same weights, and the new one is written."""
+def test_changes_to_the_library_are_as_small_as_shown(tmp_path):
+    """A renamed file is one line; a family, and a piece of the library's, one file and one row.
+
+    Both layouts are read with the same weights, and the new one is written. Policies of the family
+    act in numpy as in torch, are saved and loaded, and migrate. The piece has a public name, is
+    saved under it, and Ray finds the class that it has not.
+    """
     old, new = ROOT / "tests/golden/module_checkpoints/ppo", tmp_path / "new"
     shutil.copytree(old, new)
     (new / "module_state.pkl").rename(new / "module_weights.pkl")
     (new / "metadata.json").unlink()
     with pytest.raises(CheckpointError):
         RLModule.from_checkpoint(new)
+    tree = tmp_path / "lib/rlconnect"
+    shutil.copytree(ROOT / "src", tree, ignore=shutil.ignore_patterns("__pycache__"))
 
     changed(tree, "core/vault/file_names.py")
-
-    code = """
-    import os, sys, numpy as np
-    from rlconnect.v2 import RLModule
-    one, two = map(RLModule.from_checkpoint, sys.argv[1:3])
-    other = two.get_state()
-    assert all(np.array_equal(value, other[name]) for name, value in one.get_state().items())
-    two.save_to_path(sys.argv[3])
-    print(*sorted(os.listdir(sys.argv[3])))
-    """
-    said = said_by(tree, code, old, new, tmp_path / "saved")
-    assert said.split() == ["class_and_ctor_args.pkl", "metadata.json", "module_weights.pkl"]
-
-
-def test_a_family_is_one_file_and_one_row(tree, tmp_path):
-    """Its policies act in numpy as in torch, are saved and loaded, and migrate."""
     family = re.search(r"cross_entropy.py`:\n\n((?:(?:    .*)?\n)+)", WALKS)[1]
     (tree / "legacy/heads/cross_entropy.py").write_text(textwrap.dedent(family), encoding="utf-8")
     changed(tree, "core/algorithms.py")
-
-    code = """
-    import sys, numpy as np
-    from gymnasium.spaces import Box
-    from rlconnect.bridge import plan_migration
-    from rlconnect.legacy import Policy
-    spaces = Box(-1, 1, (4,), np.float32), Box(-2, 2, (2,), np.float32)
-    policy = Policy(*spaces, {"seed": 0}, algorithm="CrossEntropyTrainer")
-    seen = np.random.default_rng(0).uniform(-1, 1, (2000, 4)).astype(np.float32)
-    acted = policy.compute_actions(seen, explore=True)[0]  # so many rows go through torch
-    policy.export_checkpoint(sys.argv[1])
-    again = Policy.from_checkpoint(sys.argv[1])
-    assert np.allclose(again.compute_actions(seen[:100])[0], acted[:100], atol=1e-6)
-    plan = plan_migration(sys.argv[1]).apply()
-    assert plan.is_done and all(step.proof["is_equal"] for step in plan.steps if step.is_applied)
-    print(again.algorithm)
-    """
-    assert said_by(tree, code, tmp_path / "saved").strip() == "CEM"
-
-
-def test_a_piece_of_the_librarys_is_one_file_and_one_row(tree, tmp_path):
-    """It has a public name, is saved under it, and Ray finds the class that it has not."""
     source = blocks(WALKS)[0].replace("@rlconnect.trust\n", "").partition("register_twin(")[0]
     (tree / "v2/connectors/module_to_env/dead_zone.py").write_text(source, encoding="utf-8")
     (row,) = re.findall(r"`(\.connectors\.module_to_env\.dead_zone: DeadZone)`", WALKS)
@@ -224,11 +214,14 @@ def test_a_piece_of_the_librarys_is_one_file_and_one_row(tree, tmp_path):
     before = ".connectors.module_to_env.get_actions:"
     (tree / "names/v2.py").write_text(names.replace(before, f"{row}\n{before}"), encoding="utf-8")
 
-    code = """
-    import sys, rlconnect.ray_pieces
-    from rlconnect.v2 import DeadZone, ModuleToEnvPipeline
-    ModuleToEnvPipeline(connectors=[DeadZone(width=0.5)]).save_to_path(sys.argv[1])
-    (piece,) = ModuleToEnvPipeline.from_checkpoint(sys.argv[1]).connectors
-    print(type(piece) is DeadZone, piece.width, "DeadZone" in dir(rlconnect.ray_pieces))
-    """
-    assert said_by(tree, code, tmp_path / "saved").split() == ["True", "0.5", "True"]
+    env = {**os.environ, "PYTHONPATH": str(tree.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", RENAMED + FAMILY + PIECE, str(old), str(new)],
+        env=env, cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "class_and_ctor_args.pkl metadata.json module_weights.pkl",
+        "CEM",
+        "True 0.5 True",
+    ]

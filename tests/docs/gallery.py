@@ -10,7 +10,6 @@ import ast
 import math
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -19,6 +18,8 @@ from gymnasium.spaces import Box, Discrete
 from rlconnect.adapters import AdapterChain, DropFeatures, InsertFeatures, Scale
 from rlconnect.core.adapters.drawing import wiring_of
 from rlconnect.core.pages.charts import alone
+
+from tests import warm
 
 from .blocks import DOCS, ROOT
 
@@ -46,13 +47,8 @@ def run(arguments, folder):
     """Run Python in a folder, as a reader would: an example by its name, or with arguments."""
     if isinstance(arguments, str):
         arguments = [str(ROOT / "examples" / arguments)]
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "100", "PYTHONDONTWRITEBYTECODE": "1"},
-        encoding="utf-8",
+    return warm.run(
+        arguments, folder, {**os.environ, "COLUMNS": "100", "PYTHONDONTWRITEBYTECODE": "1"}
     )
 
 
