@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -34,15 +35,17 @@ rlconnect.laod("path")
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory):
     """What `mypy --strict` says of a file, as one who has installed rlconnect runs it."""
-    site = tmp_path_factory.mktemp("site")
+    home = tmp_path_factory.mktemp("installed")
+    venv.create(home, symlinks=True)
+    site, python = next(home.glob("[lL]ib/**/site-packages")), next(home.glob("[bS]*/python*"))
     (site / "rlconnect").symlink_to(SRC, target_is_directory=True)
+    (site / "others.pth").write_text("\n".join(filter(os.path.isdir, sys.path)), encoding="utf-8")
 
     def check(file):
         command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "pyproject.toml"]
         done = subprocess.run(
-            [*command, str(file)],
+            [*command, "--python-executable", str(python), str(file)],
             cwd=ROOT,  # for its cache, which `make types` fills
-            env={**os.environ, "MYPYPATH": str(site)},
             capture_output=True,
             text=True,
             encoding="utf-8",
