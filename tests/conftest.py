@@ -14,6 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
+from .in_memory import write_in_memory
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch or numpy is loaded
 
 import numpy as np
@@ -24,6 +26,7 @@ from rlconnect.core.errors import MissingExtraError
 from rlconnect.core.importing.torch_needed import has_torch
 
 TESTS = str(Path(__file__).parent)
+write_in_memory()
 
 settings.register_profile(
     "suite",
