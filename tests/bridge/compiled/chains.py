@@ -45,6 +45,15 @@ VECTOR = spaces.Box(-3, 3, (5,), np.float32)
 NESTED = spaces.Dict({"a": spaces.Box(-3, 3, (3,), np.float32), "b": spaces.Discrete(4)})
 NUMBER = spaces.Discrete(6)
 NETWORKS = ({}, {"use_lstm": True, "max_seq_len": 4})
+STEPS = [
+    InsertFeatures([1], [0.5]),
+    Scale(0.5, 0.25),
+    SelectFeatures([2, 0, 1]),
+    Clip(-1.0, 1.5),
+    StackFrames(2),
+    AddRates([1], 0.5),
+    DropFeatures([2]),
+]
 OLD_LSTM = {**NETWORKS[1], "lstm_use_prev_action": True, "lstm_use_prev_reward": True}
 
 
@@ -114,6 +123,29 @@ def new_chain(triple, text=""):
     return Chain(text, actor.observation_space, actor, alone)
 
 
+def pipelines_behind(pieces, steps, wide, acts, *, model, is_filtered):
+    """Pieces, steps and a module of the new stack; its filter has seen something."""
+    pieces = [*pieces, AdaptObservations(chain=AdapterChain(obs=steps))]
+    filters = [MeanStdFilter(update_stats=False)] * is_filtered
+    to_module = env_to_module_pipeline(wide, acts, custom=[*pieces, *filters])
+    rng = np.random.default_rng(0)
+    for each in filters:
+        for stat in each.stats_of(None):
+            stat.push_batch(rng.normal(1, 2, (20, *to_module.observation_space.shape)))
+    torch.manual_seed(0)
+    module = RLModuleSpec(
+        module_class=DefaultPPOTorchRLModule,
+        observation_space=to_module.observation_space,
+        action_space=acts,
+        model_config={"fcnet_hiddens": [8], **model},
+    ).build()
+    to_env = module_to_env_pipeline(wide, acts)
+    to_env.append(AdaptActions(None, acts, chain=AdapterChain(action=[_action_step(acts)])))
+    names = [type(piece).__name__ for piece in [*pieces, *filters]]
+    text = f"{wide} -> {names}, {steps} -> {model} -> {acts}"
+    return new_chain(V2Triple(to_module, module, to_env), text)
+
+
 @st.composite
 def steps_over(draw, wide):
     """Steps one after another, each fit for what the one before it gives; at last a vector."""
@@ -152,6 +184,12 @@ def old_chains(draw):
     return old_chain(policy, f"{wide} -> {steps} -> {model}, filter {is_filtered} -> {acts}")
 
 
+def an_old_chain():
+    """A chain of the old stack with everything in it."""
+    steps = [DropKeys(["b"]), ConcatKeys(), *STEPS]
+    return old_chain(policy_behind(steps, NESTED, ACTIONS[1], model=OLD_LSTM, is_filtered=True))
+
+
 @st.composite
 def new_chains(draw):
     """Chains of the new stack: flattening, earlier steps, adapter, filter, network."""
@@ -165,25 +203,13 @@ def new_chains(draw):
         pieces.append(FlattenObservations())
     flat = env_to_module_pipeline(wide, acts, custom=pieces).observation_space
     steps = draw(steps_over(flat))
-    pieces.append(AdaptObservations(chain=AdapterChain(obs=steps)))
-    filters = [MeanStdFilter(update_stats=False)] * draw(st.integers(0, 1))
-    to_module = env_to_module_pipeline(wide, acts, custom=[*pieces, *filters])
-    rng = np.random.default_rng(0)
-    for each in filters:
-        for stat in each.stats_of(None):
-            stat.push_batch(rng.normal(1, 2, (20, *to_module.observation_space.shape)))
-    torch.manual_seed(0)
-    module = RLModuleSpec(
-        module_class=DefaultPPOTorchRLModule,
-        observation_space=to_module.observation_space,
-        action_space=acts,
-        model_config={"fcnet_hiddens": [8], **model},
-    ).build()
-    to_env = module_to_env_pipeline(wide, acts)
-    to_env.append(AdaptActions(None, acts, chain=AdapterChain(action=[_action_step(acts)])))
-    names = [type(piece).__name__ for piece in [*pieces, *filters]]
-    text = f"{wide} -> {names}, {steps} -> {model} -> {acts}"
-    return new_chain(V2Triple(to_module, module, to_env), text)
+    return pipelines_behind(pieces, steps, wide, acts, model=model, is_filtered=draw(st.booleans()))
+
+
+def a_new_chain():
+    """A chain of the new stack with everything in it."""
+    pieces = [PrevActionsPrevRewards(n_prev_actions=2), FlattenObservations()]
+    return pipelines_behind(pieces, STEPS, NESTED, ACTIONS[0], model=NETWORKS[1], is_filtered=True)
 
 
 ACTIONS = (spaces.Discrete(3), spaces.Box(-2, 1, (2,), np.float32))

@@ -26,7 +26,6 @@ from tests.legacy.replay import GOLDEN
 CHECKPOINTS = GOLDEN.parent / "checkpoints"
 OLD = CHECKPOINTS / "2.60.0-ppo_cartpole_meanstd" / "algo_checkpoint"
 SEVERAL = CHECKPOINTS / "2.3.1-ppo_multiagent" / "algo_checkpoint"
-LSTM = GOLDEN / "legacy" / "2.2.0" / "ppo_lstm_prev"
 NEW = GOLDEN / "new" / "2.60.0-algo_pkl"
 PROGRAM = "examples/checkpoints/ppo-pendulum.onnx"
 
@@ -156,23 +155,13 @@ def test_an_exported_program_is_a_policy(tmp_path, rng):
         program.act(obs, explore=True)
 
 
-def test_an_exported_program_of_nested_observations_is_compared(tmp_path):
-    """It shows its actions alone, whatever form the other's observation has."""
-    pytest.importorskip("onnxruntime")
-    nested = GOLDEN / "legacy" / "2.7.2" / "ppo_dict_obs_complex" / "algo_checkpoint"
-
-    rlconnect.export(nested, tmp_path / "nested.onnx")
-
-    assert rlconnect.verify(nested, tmp_path / "nested.onnx", samples=2, length=2).is_equal
-
-
-def test_a_recurrent_program_remembers_by_slot(tmp_path, rng):
+@pytest.mark.torch("2.9")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_recurrent_program_remembers_by_slot(exported, rng):
     """Its states are kept for each environment, and forgotten when the episode is over."""
-    pytest.importorskip("onnxruntime")
-    with pytest.warns(ChosenCheckpointWarning):
-        source = rlconnect.load(LSTM).only
-    rlconnect.export(source, tmp_path / "lstm.onnx")
-    program = rlconnect.load(tmp_path / "lstm.onnx").only
+    path, source = exported("ppo_lstm_prev", "pt2")
+    program = rlconnect.load(path).only
+    source.reset()
 
     for step in range(4):
         obs = seen_by(source, rng, rows=2)

@@ -66,9 +66,8 @@ def seen_as(obs):
 
 @pytest.mark.torch("2.9")
 @pytest.mark.parametrize("ending", ["pt2", "onnx"])
-def test_the_documented_adaptation_is_one_file(ending, tmp_path, rng):
+def test_the_documented_adaptation_is_one_file(ending, onnx_functions, tmp_path, rng):
     """The specification's two functions: eager, compiled and exported actions are the same."""
-    pytest.importorskip("onnxscript")
     policy = Recording(CARTPOLE).load("default_policy")
     policy.agent_connectors.remove("DropLastTwoFeatures")
     policy.action_connectors.remove("AddFakeAction")
