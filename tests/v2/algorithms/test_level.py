@@ -3,7 +3,7 @@
 import pytest
 from rlconnect.v2 import DQNConfig, PPOConfig, SACConfig
 
-from tests.v2.counting_objects import grown, held
+from tests.v2.counting_objects import Newer, grown
 
 pytestmark = pytest.mark.torch
 
@@ -30,6 +30,7 @@ AT_MOST = 6
 @pytest.mark.parametrize("name", CONFIGS)
 def test_objects_are_as_many_after_more_iterations(name):
     """Buffers and windows are full after the first iterations; then nothing is added."""
+    newer = Newer()
     config = CONFIGS[name]().env_runners(num_env_runners=0, rollout_fragment_length=32)
     config.rl_module(model_config={"fcnet_hiddens": [4]}).debugging(seed=1)
     config.reporting(
@@ -41,10 +42,10 @@ def test_objects_are_as_many_after_more_iterations(name):
     algo.progress_line = None
 
     train(algo, WARM_UP)
-    held()  # Looking at objects for the first time makes some.
-    before = held()
+    newer.held()  # Looking at objects for the first time makes some.
+    before = newer.held()
     train(algo, MORE)
-    after = held()
+    after = newer.held()
     algo.stop()
 
     assert grown(before, after, AT_MOST) == {}

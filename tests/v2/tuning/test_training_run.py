@@ -22,7 +22,7 @@ from rlconnect.v2.tuning.stopping import enough_of
 from rlconnect.v2.tuning.training_run import DamagedCheckpointWarning, TrainingRun
 
 from tests.v2.algorithms.algorithm_cases import small
-from tests.v2.counting_objects import grown, held
+from tests.v2.counting_objects import Newer, grown
 from tests.v2.tuning.runs import curves, tensorboard_steps
 
 SAVING = CheckpointConfig(2, "env_runners/episode_return_mean", "max", 2)
@@ -294,15 +294,15 @@ def test_what_a_run_holds_does_not_grow_with_its_results(tmp_path):
     config = PPOConfig().environment("Pendulum-v1").env_runners(num_env_runners=0)
     config.training(train_batch_size=16, minibatch_size=16, num_epochs=1)
     config.rl_module(model_config={"fcnet_hiddens": [4]}).debugging(seed=1)
-    config.evaluation(evaluation_interval=20, evaluation_duration=1)
+    config.evaluation(evaluation_interval=5, evaluation_duration=1)
     config.reporting(metrics_num_episodes_for_smoothing=2)
-    saving = CheckpointConfig(2, "env_runners/episode_return_mean", "max", 20)
-    counts = {}
+    saving = CheckpointConfig(2, "env_runners/episode_return_mean", "max", 5)
+    counts, newer = {}, Newer()
 
     def look(result):
-        if result["training_iteration"] in (59, 60, 120):
-            counts[result["training_iteration"]] = held()
+        if result["training_iteration"] in (19, 20, 50):
+            counts[result["training_iteration"]] = newer.held()
 
-    TrainingRun(config, tmp_path, stop={"training_iteration": 121}, saving=saving).go(look)
+    TrainingRun(config, tmp_path, stop={"training_iteration": 51}, saving=saving).go(look)
 
-    assert grown(counts[60], counts[120], 4) == {}
+    assert grown(counts[20], counts[50], 4) == {}

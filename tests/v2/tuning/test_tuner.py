@@ -15,7 +15,7 @@ from rlconnect.core.errors import (
 from rlconnect.v2 import PPO, PPOConfig, tuning
 from rlconnect.v2.tuning.result_grid import NoBestResultError
 
-from tests.v2.counting_objects import grown, held
+from tests.v2.counting_objects import Newer, grown
 
 SAVING = tuning.CheckpointConfig
 
@@ -241,24 +241,24 @@ def test_a_trial_goes_on_after_a_failure(fit):
 
 
 def test_what_a_run_holds_does_not_grow_with_its_results(fit):
-    """Results are in files; objects are as many after four times as many results."""
-    counts = []
+    """Results are in files; objects are as many after twice as many results."""
+    counts, newer = [], Newer()
 
     class Count(tuning.Callback):
         def on_trial_result(self, iteration, trials, trial, result, **info):
-            if iteration in (50, 100, 400):
-                counts.append(held())
+            if iteration in (25, 50, 100):
+                counts.append(newer.held())
 
     def reports(config):
-        for step in range(400):
+        for step in range(100):
             tuning.report({"score": step / 7, "parts": {"a": [step], "b": step % 3}})
 
-    stops = [tuning.TrialPlateauStopper("score"), tuning.MaximumIterationStopper(400)]
+    stops = [tuning.TrialPlateauStopper("score"), tuning.MaximumIterationStopper(100)]
     (result,) = fit(reports, stop=stops, callbacks=[Count()])
 
     assert grown(counts[1], counts[2], 20) == {}
-    assert len(fit(reports, stop=None).trials[0].history) == 400
-    assert result.metrics["training_iteration"] == 400
+    assert len(fit(reports, stop=None).trials[0].history) == 100
+    assert result.metrics["training_iteration"] == 100
 
 
 def test_callbacks_are_called(fit):

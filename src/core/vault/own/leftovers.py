@@ -22,6 +22,7 @@ from .flushing import flush_parent
 
 _TRIES: Final = 16
 _UNKNOWN_OWNER_SECONDS: Final = 24 * 3600
+_HIDDEN: Final = re.compile(r"\.(.+)\.(tmp|old)-[0-9a-f]{12}", re.DOTALL)
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -49,9 +50,8 @@ def sweep(target: Path) -> None:
 
 def sweep_folder(folder: Path) -> None:
     """Remove what killed writers left beside anything in a folder."""
-    hidden = re.compile(r"\.(.+)\.(?:tmp|old)-[0-9a-f]{12}")
     for name in sorted(
-        {match[1] for each in os.listdir(folder) if (match := hidden.fullmatch(each))}
+        {match[1] for each in os.listdir(folder) if (match := _HIDDEN.fullmatch(each))}
     ):
         sweep(folder / name)
 
@@ -84,13 +84,14 @@ def sibling(target: Path, kind: str) -> Path:
 
 def _leftovers(target: Path) -> list[tuple[Path, str]]:
     """Hidden siblings that a writer of `target` made, each with its kind; links are not ours."""
-    pattern = re.compile(rf"\.{re.escape(target.name)}\.(tmp|old)-[0-9a-f]{{12}}")
     try:
         with os.scandir(target.parent) as entries:
             leftovers = [
-                (target.with_name(entry.name), match[1])
+                (target.with_name(entry.name), match[2])
                 for entry in entries
-                if (match := pattern.fullmatch(entry.name)) and not entry.is_symlink()
+                if (match := _HIDDEN.fullmatch(entry.name))
+                and match[1] == target.name
+                and not entry.is_symlink()
             ]
     except OSError:
         return []
