@@ -129,7 +129,7 @@ def test_twenty_updates_are_rays(name):
 
 
 @pytest.mark.parametrize("name", ["both", "lstm"])
-def test_two_learners_make_the_updates_of_rays_one(name):
+def test_two_learners_make_the_updates_of_rays_one(name, forked):
     """Each has half of the rows; losses, the norm of gradients and weights are those recorded."""
     recorded = Recorded(name)
     is_recurrent = "state_h" in recorded.batches[0]

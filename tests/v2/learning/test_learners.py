@@ -42,6 +42,7 @@ from tests.v2.learning.learning_cases import (
     several_episode_of,
 )
 
+ENDINGS = (signal.SIGINT, signal.SIGKILL)
 STEPS = {"num_env_steps_sampled_lifetime": 100}
 
 
@@ -105,12 +106,12 @@ def two():
     groups[1].shutdown()
 
 
-def test_fifty_updates_leave_equal_weights(two):
+def test_many_updates_leave_equal_weights(two):
     """Uneven sequences, several epochs, clipping: the learners are equal, and equal to one."""
     one, group = two
     episodes = [episode(steps, seed=steps, name=str(steps)) for steps in (3, 9, 6, 1, 11)]
 
-    for number in range(50):
+    for number in range(12):
         random_state = torch.get_rng_state()
         results = []
         for each, size in ((one, 12), (group, 6)):
@@ -179,7 +180,7 @@ def test_torchs_compiler_is_not_imported(two):
 
 
 @pytest.mark.parametrize("fails", ["raise", "kill"])
-def test_a_learner_that_fails_ends_all(fails):
+def test_a_learner_that_fails_ends_all(fails, forked):
     """What happened is told with its type and the learner; no process stays behind."""
     group = group_of(2, Failing, learner_config_dict={"fails": fails})
     before = weights_of(group)
@@ -197,28 +198,33 @@ def test_a_learner_that_fails_ends_all(fails):
         group.update(episodes=[episode(8)])
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
-def test_none_outlives_the_process_that_has_begun_it(ending):
+def test_none_outlives_the_process_that_has_begun_it():
     """Ctrl-C and a kill, in the middle of an update: its output ends, which learners hold, too."""
     code = f"""
 import os, signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # It may be ignored around the tests.
+from tests.v2.learning.conftest import FORKING, learner_processes
 from tests.v2.learning.test_learners import Ending, STEPS, episode, group_of
-group = group_of(2, Ending, learner_config_dict={{"signal": {int(ending)}}})
-print(*(each.get() for each in group.foreach_learner(lambda learner: os.getpid())), flush=True)
-group.update(episodes=[episode(8)], timesteps=STEPS)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # It may be ignored around the tests.
+learner_processes.subprocess = FORKING
+for ending in {[*map(int, ENDINGS)]}:
+    if not os.fork():
+        group = group_of(2, Ending, learner_config_dict={{"signal": ending}})
+        print(*(each.get() for each in group.foreach_learner(lambda _: os.getpid())), flush=True)
+        raise SystemExit(group.update(episodes=[episode(8)], timesteps=STEPS))
+    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
 """
     root = Path(__file__).parents[3]
     ended = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, text=True, check=True
     )
 
     # It was waited for until nobody could write there any more.
-    assert ended.returncode == -ending
-    assert len(ended.stdout.split()) == 2
+    lines = ended.stdout.splitlines()
+    assert [int(line) for line in lines[1::2]] == [-ending for ending in ENDINGS]
+    assert [len(line.split()) for line in lines[::2]] == [2, 2]
 
 
-def test_a_learner_that_cannot_be_built_is_told():
+def test_a_learner_that_cannot_be_built_is_told(forked):
     """The error of its constructor, and no process stays."""
     with pytest.raises(LearnerError, match="learner 0"):
         LearnerProcesses(
@@ -232,7 +238,7 @@ def _raising(**given):
 
 
 def from_replay(kind, env, **settings):
-    """An algorithm that learns from a buffer, 20 updates an iteration."""
+    """An algorithm that learns from a buffer, ten updates an iteration."""
     return (
         kind()
         .environment(env)
@@ -242,7 +248,7 @@ def from_replay(kind, env, **settings):
             target_network_update_freq=10,
             **settings,
         )
-        .reporting(min_sample_timesteps_per_iteration=40, min_time_s_per_iteration=0)
+        .reporting(min_sample_timesteps_per_iteration=30, min_time_s_per_iteration=0)
     )
 
 
@@ -271,7 +277,7 @@ FAMILIES = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_other_algorithms_learn_the_same_with_two(family):
+def test_other_algorithms_learn_the_same_with_two(family, forked):
     """Priorities, drawn actions, schedules: weights and numbers are those of one learner."""
     found = []
     for count in (0, 2):
@@ -293,7 +299,7 @@ def test_other_algorithms_learn_the_same_with_two(family):
                 assert numbers_of_two[module_id][name] == approx(value), name
 
 
-def test_modules_with_other_numbers_of_rows():
+def test_modules_with_other_numbers_of_rows(forked):
     """Several agents: the rows of each are shared, whatever the others have."""
     ids = ("p_a", "p_b")
 
@@ -331,7 +337,7 @@ def test_modules_with_other_numbers_of_rows():
             assert float(ours) == pytest.approx(float(theirs), abs=1e-5), (each, name)
 
 
-def test_a_run_goes_on_with_another_number(tmp_path):
+def test_a_run_goes_on_with_another_number(tmp_path, forked):
     """A checkpoint made by two learners is one learner's, and goes on as theirs."""
     config = (
         PPOConfig()
@@ -405,7 +411,7 @@ def test_messages_grow_and_last():
     assert float(second.float().sum()) == 100_000
 
 
-def test_re_weighted_cloning():
+def test_re_weighted_cloning(forked):
     """The average of squared advantages is over all rows, too."""
     cls = MARWILTorchLearner
     alone = make_learner(cls, lr=1e-3)
