@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
+from typer.main import get_command
 
 from ..core.errors import RlconnectError, UnknownNameError
 from ..core.importing.torch_needed import torch_needed
@@ -254,6 +256,12 @@ for _command in app.registered_commands:
     _command.epilog = examples_of(_command.name or str(getattr(_command.callback, "__name__", "")))
 
 
+@cache
+def program() -> Any:
+    """All commands as click has them; most of a quick call's time, so they are made once."""
+    return get_command(app)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and give its exit code.
 
@@ -270,7 +278,7 @@ def main(argv: list[str] | None = None) -> int:
     paths = list(sys.path)
     try:
         with one_line_warnings(), torch_needed("this command"):
-            code = app(args=argv, prog_name="rlconnect", standalone_mode=False)
+            code = program()(args=argv, prog_name="rlconnect", standalone_mode=False)
         sys.stdout.flush()
     except RlconnectError as error:
         return failures.known(error).tell(as_json=as_json)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rlconnect
-from rlconnect.cli.app import main
+from rlconnect.cli.app import main, program
 from rlconnect.core.vault import save_records
 
 from ..core.vault.recorded import (
@@ -335,6 +335,7 @@ def test_the_version_is_one_line(option, capsys):
 def test_shells_get_a_script(option, monkeypatch, capsys):
     """It asks the program what may follow."""
     monkeypatch.setenv(DETECT, "1")
+    monkeypatch.setattr("rlconnect.cli.app.program", program.__wrapped__)
 
     assert main(["--show-completion", option]) == 0
 

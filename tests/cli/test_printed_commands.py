@@ -5,7 +5,7 @@ import shlex
 from importlib.util import find_spec
 
 import pytest
-from rlconnect.cli.app import main
+from rlconnect.cli.app import main, program
 from rlconnect.cli.tour import MORE
 from rlconnect.core.vault import open_checkpoint
 from rlconnect.core.vault.description import next_steps
@@ -176,10 +176,7 @@ def test_documents_name_commands_that_are_there(page):
 
 def taken(words):
     """Whether the program takes a command line, without running what it says."""
-    from rlconnect.cli.app import app
-    from typer.main import get_command
-
-    command, rest = get_command(app), words
+    command, rest = program(), words
     while hasattr(command, "commands"):
         command, rest = command.commands[rest[0]], rest[1:]
     command.make_context(words[0], list(rest))
@@ -203,10 +200,10 @@ def test_next_commands_work(name, tmp_path, monkeypatch, capsys):
     programs = [shlex.split(step["command"]) for step in steps]
 
     assert programs
-    for program in programs:
-        if program[0] == "rlconnect":
-            assert main(program[1:]) == 0
+    for words in programs:
+        if words[0] == "rlconnect":
+            assert main(words[1:]) == 0
         else:
-            assert program[:2] == ["python", "-c"]
-            exec(program[2], {})
+            assert words[:2] == ["python", "-c"]
+            exec(words[2], {})
     assert "rlconnect" not in capsys.readouterr().err

@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from rlconnect.cli.app import main
+from rlconnect.cli.app import main, program
 
 PAGE = (Path(__file__).parents[2] / "docs/train.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    (rlconnect .*)$", PAGE, re.MULTILINE)
@@ -40,9 +40,6 @@ def test_the_walk(tmp_path, monkeypatch, capsys):
 
 def test_every_option_named_on_the_page_is_one():
     """And every file that it says a run leaves."""
-    from rlconnect.cli.app import app
-    from typer.main import get_command
-
-    known = {name for option in get_command(app).commands["train"].params for name in option.opts}
+    known = {name for option in program().commands["train"].params for name in option.opts}
 
     assert set(re.findall(r"--[a-z][a-z-]*", PAGE)) <= known | {"--html"}

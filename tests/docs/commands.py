@@ -4,7 +4,7 @@ import re
 from functools import cache
 
 import typer
-from rlconnect.cli.app import app
+from rlconnect.cli.app import program
 from rlconnect.cli.help_page import _CODES, _OPTIONS
 from rlconnect.cli.tour import MORE, PROOF, TOUR
 
@@ -34,7 +34,7 @@ class Command:
 @cache
 def commands():
     """All commands, those of a group each by itself."""
-    return list(_below(typer.main.get_command(app), ""))
+    return list(_below(program(), ""))
 
 
 def _below(command, words):

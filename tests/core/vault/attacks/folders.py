@@ -74,9 +74,8 @@ def _by_key() -> Any:
         for what, value in _NAMES.items():
             for file in ("rllib_checkpoint.json", "metadata.json"):
                 build = _with_json({**base, key: value}, file)
-                yield Folder(
-                    f"{file} {key} {what}", build, is_shown=key == "ray_version" and file[0] == "r"
-                )
+                is_shown = what in {"NUL", "surrogate"} or (key == "ray_version" and file[0] == "r")
+                yield Folder(f"{file} {key} {what}", build, is_shown=is_shown)
 
 
 def _by_text() -> Any:
