@@ -18,8 +18,8 @@ _TURN: Final = Turn()
 def drawing(seed: int | None, device: Any = None) -> Iterator[None]:
     """Seed torch's generator inside, and put it back behind.
 
-    Without a seed it draws as it is, and is left changed. `device` is where that is, if it is a
-    GPU.
+    Without a seed it draws as it is, and is left changed. `device` is where is drawn: on the CPU,
+    generators of GPUs are left alone.
 
     Example:
         >>> import torch
@@ -36,7 +36,10 @@ def drawing(seed: int | None, device: Any = None) -> Iterator[None]:
         return
     import torch
 
-    is_gpu = device is not None and torch.device(device).type == "cuda"
-    with _TURN, torch.random.fork_rng([device] if is_gpu else ()):
-        torch.manual_seed(seed)
+    kind = "" if device is None else torch.device(device).type
+    with _TURN, torch.random.fork_rng([device] if kind == "cuda" else ()):
+        if kind == "cpu":  # `torch.manual_seed` notes the whole stack for each other kind.
+            torch.default_generator.manual_seed(seed)
+        else:
+            torch.manual_seed(seed)
         yield
