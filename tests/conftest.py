@@ -173,12 +173,13 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(autouse=True)
 def own_modules(request):
     """What a test imports of its own folder is forgotten after it: others have files so called."""
-    folder = None
-    if "tmp_path" in request.fixturenames:
-        folder = str(request.getfixturevalue("tmp_path"))
+    if "tmp_path" not in request.fixturenames:
+        yield
+        return
+    folder, before = str(request.getfixturevalue("tmp_path")), dict(sys.modules)
     yield
-    if folder is not None:
-        for name, module in [*sys.modules.items()]:
+    for name, module in [*sys.modules.items()]:
+        if before.get(name) is not module:
             where = getattr(module, "__dict__", {}).get("__file__")
             if isinstance(where, str) and where.startswith(folder):
                 del sys.modules[name]

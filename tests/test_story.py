@@ -1,11 +1,11 @@
 """The case study goes its whole way: every step checks itself, and a page tells of it."""
 
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+
+from tests import warm
 
 ROOT = Path(__file__).parents[1]
 STORY = ROOT / "examples/story/story.py"
@@ -18,11 +18,7 @@ def test_the_story_is_told_to_its_end(tmp_path):
     pytest.importorskip("onnxruntime")
     pictures = tmp_path / "pictures"
 
-    done = subprocess.run(
-        [sys.executable, str(STORY), "--quick", "--out", str(tmp_path / "out"), "--write-docs",
-         str(pictures)],
-        capture_output=True, encoding="utf-8", check=False,
-    )  # fmt: skip
+    done = warm.run([STORY, "--quick", "--out", tmp_path / "out", "--write-docs", pictures])
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "none lost, none answered wrongly" in done.stdout
