@@ -14,6 +14,8 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
+# What Python compiled is kept, whatever the shell says: workers and commands would compile all of src again.
+TESTED := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1
 NEEDS := pyproject.toml constraints.txt src/core/version.py
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 CHECKED := src tests benchmarks examples
@@ -58,10 +60,10 @@ story: $(STAMP)  ## the case study: adapt, graft, teach, train on, export, serve
 	@nice $(PY) examples/story/story.py $(ARGS)
 
 test: $(STAMP)  ## run the test suite
-	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	@$(TESTED) $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 coverage: $(STAMP)  ## run the test suite, tell which lines and branches nothing ran, hold the floor
-	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term $(ARGS)
+	@$(TESTED) $(PY) -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term $(ARGS)
 
 mutate: $(STAMP)  ## put 60 mistakes into src, one at a time, and tell which the tests miss
 	@$(PY) -m tests.house.mutate $(ARGS)
