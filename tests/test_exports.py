@@ -22,7 +22,7 @@ def order(name):
 
 def says_what_it_exports(source):
     """Whether a module assigns `__all__`."""
-    return any(
+    return "__all__" in source and any(
         isinstance(target, ast.Name) and target.id == "__all__"
         for node in ast.parse(source).body
         for target in (*getattr(node, "targets", ()), getattr(node, "target", None))

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
@@ -19,12 +20,13 @@ class Import:
     on_load: bool
 
 
-def imports(source: str, module: str, is_package: bool) -> Iterator[Import]:
+@cache
+def imports(source: str, module: str, is_package: bool) -> tuple[Import, ...]:
     """Every import statement and every `import_module("literal")` of one module."""
     package = module.split(".") if module else []
     if not is_package:
         package = package[:-1]
-    yield from _walk(ast.parse(source), package, on_load=True)
+    return (*_walk(ast.parse(source), package, on_load=True),)
 
 
 def _walk(node: ast.AST, package: list[str], on_load: bool) -> Iterator[Import]:

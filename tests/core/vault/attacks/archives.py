@@ -127,15 +127,15 @@ def _attacks():
         "torch",
         "either",
     )
-    crowd = zip_file({**_WHOLE, **{f"archive/data/{i}": b"" for i in range(1, 30_000)}})
-    yield Attack("30,000 members", crowd, "torch", "refused")
+    crowd = zip_file({**_WHOLE, **{f"archive/data/{i}": b"" for i in range(1, 20_000)}})
+    yield Attack("20,001 members", crowd, "torch", "refused")
     yield Attack("a zip in front of a zip", whole + whole, "torch", "either")
     yield Attack("four bytes", b"PK\x03\x04", "torch", "refused")
     yield Attack(
         "plain pickle named .pt", program(call(name("os", "system"), text("true"))), "torch"
     )
     yield Attack("nothing", b"", "torch", "refused")
-    for cut in range(0, len(whole), 7):
+    for cut in range(0, len(whole), 23):
         yield Attack(f"archive cut after {cut} bytes", whole[:cut], "torch", "refused")
 
 

@@ -389,7 +389,7 @@ def _tensors():
 def zip_file(members, compression=zipfile.ZIP_STORED):
     """A zip archive of the given members."""
     held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", compression) as archive:
+    with zipfile.ZipFile(held, "w", compression, compresslevel=1) as archive:
         for member, data in members.items():
             archive.writestr(member, data)
     return held.getvalue()

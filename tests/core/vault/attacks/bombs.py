@@ -75,7 +75,7 @@ def _depth():
         program(b"N" + (b"\x85" + put(1) + b"0" + name("a", "B") + get(1) + b"R") * 5_000),
         ends="refused",
     )
-    yield Attack("calls of calls", program(name("a", "B") + b")R" * 10_000), ends="refused")
+    yield Attack("calls of calls", program(name("a", "B") + b")R" * 4_000), ends="refused")
     yield Attack(
         "states in states",
         program((name("a", "B") + b")R") * 5_000 + b"b" * 4_999),
