@@ -49,7 +49,7 @@ class World:
         earned = (self.target * self.rewards).sum(1)
         return float(self.first @ np.linalg.solve(np.eye(len(step)) - GAMMA * step, earned))
 
-    def recorded(self, rng, episodes, most=400):
+    def recorded(self, rng, episodes, most=120):
         """Episodes of the behaviour as columns: `(E, T)`, and how long each is."""
         states = np.zeros((episodes, most + 1), int)
         actions, ended = np.zeros((2, episodes, most), int)

@@ -121,11 +121,11 @@ def test_a_saved_run_goes_on_exactly(tmp_path, training):
     algo = small(store_buffer_in_checkpoints=True, **training).build_algo()
     algo.train()
     algo.save_to_path(tmp_path)
-    unbroken = curve(algo)
+    unbroken = curve(algo, 1)
     algo.stop()
 
     resumed = DQN.from_checkpoint(tmp_path)
-    found = curve(resumed)
+    found = curve(resumed, 1)
 
     assert found == unbroken
     resumed.stop()

@@ -33,9 +33,9 @@ def watched(episodes=10, steps=40, seed=0):
     return made
 
 
-def learner(kind, given, **training):
-    """An algorithm with small networks, 50 gradient steps an iteration."""
-    rates = {CQLConfig: {"alpha_lr": 1e-2, "bc_iters": 50, "num_actions": 4, "min_q_weight": 0.5}}
+def learner(kind, given, steps=25, **training):
+    """An algorithm with small networks, and so many gradient steps an iteration."""
+    rates = {CQLConfig: {"alpha_lr": 1e-2, "bc_iters": 25, "num_actions": 4, "min_q_weight": 0.5}}
     rates[IQLConfig] = {"value_lr": 1e-2, "beta": 10.0}
     config = kind().environment(
         observation_space=Near.observation_space, action_space=Near.action_space
@@ -47,7 +47,7 @@ def learner(kind, given, **training):
         train_batch_size_per_learner=80,
         **{**rates[kind], **training},
     )
-    config.offline_data(input_=given, dataset_num_iters_per_learner=50)
+    config.offline_data(input_=given, dataset_num_iters_per_learner=steps)
     config.rl_module(model_config={"fcnet_hiddens": [16], "fusionnet_hiddens": [16]})
     config.reporting(min_time_s_per_iteration=0)
     return config.debugging(seed=2)
@@ -64,7 +64,7 @@ def test_it_does_better_than_what_was_recorded(kind):
         result = algo.train()
 
     assert missed_by(algo) < 0.1 < recorded / 4
-    assert result["learners"]["__all_modules__"]["num_env_steps_trained_lifetime"] == 4 * 50 * 80
+    assert result["learners"]["__all_modules__"]["num_env_steps_trained_lifetime"] == 4 * 25 * 80
     algo.stop()
 
 
@@ -72,8 +72,8 @@ def test_it_does_better_than_what_was_recorded(kind):
 def test_a_saved_run_goes_on_exactly(tmp_path, kind):
     """A run that is taken up again gives what the unbroken one does."""
     episodes = watched(4)
-    more = {"bc_iters": 60} if kind is CQLConfig else {}
-    algo = learner(kind, episodes, **more).build_algo()
+    more = {"bc_iters": 12} if kind is CQLConfig else {}
+    algo = learner(kind, episodes, steps=10, **more).build_algo()
     algo.train()
     algo.save_to_path(tmp_path / "saved")
     losses = algo.train()["learners"]["default_policy"]
@@ -93,7 +93,7 @@ def test_copies_wait_for_steps_that_were_learnt_from():
 
     result = algo.train()
 
-    assert result["learners"]["default_policy"]["num_target_updates"] == 10
+    assert result["learners"]["default_policy"]["num_target_updates"] == 5
     algo.stop()
 
 

@@ -120,11 +120,11 @@ def test_a_saved_run_goes_on_exactly(tmp_path, env, training):
     algo = small(env, store_buffer_in_checkpoints=True, **training).build_algo()
     algo.train()
     algo.save_to_path(tmp_path)
-    unbroken = curve(algo)
+    unbroken = curve(algo, 1)
     algo.stop()
 
     resumed = SAC.from_checkpoint(tmp_path, trust=[Near])
-    found = curve(resumed)
+    found = curve(resumed, 1)
 
     assert found == unbroken
     resumed.stop()

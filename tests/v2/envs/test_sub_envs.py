@@ -111,6 +111,7 @@ def test_time_is_up_at_once_where_none_is_given():
         with pytest.raises(EnvStepError, match=r"0\.0 seconds"):
             envs.advance([0])
     finally:
+        envs._workers[0].process.kill()
         envs.close()
 
 

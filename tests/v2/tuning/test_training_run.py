@@ -57,10 +57,18 @@ def moving():
     )
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Two runs that nothing cut off."""
+    folder = tmp_path_factory.mktemp("whole")
+    run_in(folder / "moving", 6, moving()).go()
+    run_in(folder / "small", 4).go()
+    return folder
+
+
 @pytest.mark.parametrize("cut", [1, 3, 4])
-def test_a_run_that_was_cut_off_goes_on_to_the_same_results(tmp_path, cut):
+def test_a_run_that_was_cut_off_goes_on_to_the_same_results(tmp_path, whole, cut):
     """All but times is equal, to the bit; lines are neither missing nor double."""
-    run_in(tmp_path / "whole", 6, moving()).go()
     with pytest.raises(CutError):
         run_in(tmp_path / "cut", 6, moving()).go(cut_at(cut))
     with (tmp_path / "cut" / "result.json").open("a", encoding="utf-8") as file:
@@ -69,12 +77,14 @@ def test_a_run_that_was_cut_off_goes_on_to_the_same_results(tmp_path, cut):
     resumed = run_in(tmp_path / "cut", 6, moving())
     resumed.go()
 
-    assert curves(tmp_path / "cut") == curves(tmp_path / "whole")
+    assert curves(tmp_path / "cut") == curves(whole / "moving")
     with (tmp_path / "cut" / "progress.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [int(row["training_iteration"]) for row in rows] == [1, 2, 3, 4, 5, 6]
-    names = [sorted(each.name for each in (tmp_path / at).glob("checkpoint_*")) for at in
-             ("cut", "whole")]  # fmt: skip
+    names = [
+        sorted(each.name for each in folder.glob("checkpoint_*"))
+        for folder in (tmp_path / "cut", whole / "moving")
+    ]
     assert names[0] == names[1]
     steps = tensorboard_steps(tmp_path / "cut")
     assert steps == sorted(set(steps))
@@ -102,17 +112,16 @@ def test_the_best_are_kept_and_the_newest(tmp_path):
     assert run.checkpoints.best()[-1][0].path.endswith("checkpoint_000002")
 
 
-def test_a_damaged_checkpoint_costs_the_way_from_the_one_before(tmp_path):
+def test_a_damaged_checkpoint_costs_the_way_from_the_one_before(tmp_path, whole):
     """The newest cannot be read: a warning says so, and the results are the same in the end."""
-    run_in(tmp_path / "whole", 4).go()
-    run_in(tmp_path / "cut", 4).go()
+    shutil.copytree(whole / "small", tmp_path / "cut")
     file = next((tmp_path / "cut/checkpoint_000004").rglob("module_state.pkl"))
     file.write_bytes(file.read_bytes()[:-9])
 
     with pytest.warns(DamagedCheckpointWarning, match="checkpoint_000004"):
         run_in(tmp_path / "cut", 4).go()
 
-    assert curves(tmp_path / "cut") == curves(tmp_path / "whole")
+    assert curves(tmp_path / "cut") == curves(whole / "small")
 
 
 def test_nothing_whole_is_told(tmp_path):
@@ -161,9 +170,8 @@ def test_leftovers_of_killed_saves_go(tmp_path):
 
 
 @pytest.mark.parametrize("what", ["a result", "a checkpoint"])
-def test_a_full_disk(tmp_path, monkeypatch, what):
+def test_a_full_disk(tmp_path, whole, monkeypatch, what):
     """It is told as such, and the run goes on from what was saved before."""
-    run_in(tmp_path / "whole", 4).go()
     folder = tmp_path / "full"
 
     def refuse(*args, **kwargs):
@@ -184,7 +192,7 @@ def test_a_full_disk(tmp_path, monkeypatch, what):
     assert run.newest == 2
     run.go()
 
-    assert curves(folder) == curves(tmp_path / "whole")
+    assert curves(folder) == curves(whole / "small")
 
 
 def test_a_disk_that_is_full_when_files_are_closed(tmp_path, monkeypatch):

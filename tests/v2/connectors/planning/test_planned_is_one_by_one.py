@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.spaces import Dict
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rlconnect.v2 import (
     AddObservationsFromEpisodesToBatch,
@@ -31,8 +31,6 @@ from rlconnect.v2 import (
 )
 
 from . import scenes, users_pieces
-
-MANY = settings(max_examples=150, derandomize=True, deadline=None)
 
 
 def before_module(is_multi):
@@ -107,7 +105,6 @@ def assert_same(found, where):
         assert scenes.is_same(one, other), f"{what} of {where}:\n{one}\nis not\n{other}"
 
 
-@MANY
 @given(st.data())
 def test_on_the_way_to_the_module(data):
     """Batches, notes and what is written back to episodes are the same, and so are errors."""
@@ -128,7 +125,6 @@ def test_on_the_way_to_the_module(data):
     assert_same(found, pipeline)
 
 
-@MANY
 @given(st.data())
 def test_on_the_way_to_the_module_with_journals(data):
     """Episodes that are no copies still hold steps in journals; what is seen is the same."""
@@ -164,7 +160,6 @@ def outputs(rng, rows, has_state, has_time, action_space, kind):
     return made
 
 
-@MANY
 @given(st.data())
 def test_on_the_way_back(data):
     """One seed gives the same actions, log-probabilities, lists and notes, and the same errors."""
@@ -201,7 +196,6 @@ def test_on_the_way_back(data):
     assert_same(found, pipeline)
 
 
-@settings(MANY, max_examples=60)
 @given(st.data())
 def test_on_the_way_back_again_and_again(data):
     """What a pipeline keeps of the agents of one call is right for the next one, whoever acts."""
