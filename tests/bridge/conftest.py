@@ -4,7 +4,6 @@ import functools
 from importlib import import_module
 
 import pytest
-from rlconnect.bridge import Actor, export_actor
 
 from tests.legacy.replay import GOLDEN, Recording
 
@@ -23,6 +22,8 @@ def onnx_functions():
 @pytest.fixture(scope="session")
 def exported(onnx_functions, tmp_path_factory):
     """The program of a recorded policy of Ray 2.7.2, and its actor, by names of case and file."""
+
+    from rlconnect.bridge import Actor, export_actor  # it loads torch's exporters
 
     @functools.cache
     def written(case, ending):
