@@ -9,7 +9,7 @@ from tests.fuzz.cases import Cases
 
 pytestmark = pytest.mark.torch
 
-CASES = 90
+CASES = 40
 
 
 def test_attacks_end_in_values_or_errors_of_ours(scratch, watch, monkeypatch):

@@ -4,8 +4,8 @@ import pytest
 
 from .fuzz import Fuzzer
 
-MUTATIONS = 2_100
-BATCHES = 5
+MUTATIONS = 600
+BATCHES = 2
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))

@@ -56,7 +56,7 @@ def assert_whole(path, expected):
     return label
 
 
-@pytest.mark.parametrize(("way", "kills"), [("exchange", 50), ("rename", 20)])
+@pytest.mark.parametrize(("way", "kills"), [("exchange", 15), ("rename", 8)])
 def test_kill_at_random_moments(tmp_path, way, kills):
     """Kills spread over the time of two saves: always exactly A or B, and no litter after."""
     path = tmp_path / "checkpoint"
