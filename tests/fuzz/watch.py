@@ -81,7 +81,7 @@ class Watch:
         if isinstance(path, int):
             return
         place = os.path.abspath(os.fsdecode(path))
-        if place.startswith(("/dev/", "/proc/self")):
+        if place.startswith(("/dev/", "/proc/self")) and not place.startswith("/dev/shm/"):
             return
         # Inside a folder that is held open by its handle, paths are relative to that.
         is_below = not os.path.isabs(os.fsdecode(path)) and args[-1] not in (-1, None, 0)
