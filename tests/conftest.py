@@ -21,6 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch or numpy is loaded
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 from packaging.version import Version
 from rlconnect.core.errors import MissingExtraError
 from rlconnect.core.importing.torch_needed import has_torch
@@ -37,6 +38,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("suite")
+# Or the constants of all modules that happen to be imported are among the examples, after six
+# seconds of reading them: what a test draws would depend on the tests before it.
+providers.is_local_module_file = lambda path: False
 
 
 class _Missing:

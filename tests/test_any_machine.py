@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,9 @@ from rlconnect.v2.saving import checkpointable
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
+OPENS = re.compile(r"\bopen\b|_text\b|\btext\s*=")
+"""What stands in each source with a call that opens text."""
+NUMPY_INT = re.compile(r"\b(?:int_?|long)\b['\"]?\s*[,)]")
 POSIX_ALONE = {"fcntl", "resource", "pwd", "grp", "pty", "termios"}
 
 
@@ -58,7 +62,7 @@ def test_every_text_has_its_encoding(name):
     found = [
         f"{source.relative_to(ROOT)}:{call.lineno}"
         for source in sorted((ROOT / name).rglob("*.py"))
-        if "golden" not in source.parts
+        if "golden" not in source.parts and OPENS.search(source.read_text(encoding="utf-8"))
         for call in calls_that_open_text(tree_of(source))
     ]
 
@@ -99,7 +103,8 @@ def calls_that_take_the_default_int(tree):
         places = [word.value for word in node.keywords if word.arg == "dtype"]
         places += node.args[:1] if name in ("astype", "view") else []
         places += node.args[1:] if of_numpy and name != "issubdtype" else []
-        if any(ast.unparse(place) in ("int", "np.int_", "'int'", "np.long") for place in places):
+        words = [ast.unparse(each) for each in places if not isinstance(each, ast.Call)]
+        if not {"int", "np.int_", "'int'", "np.long"}.isdisjoint(words):
             yield node
 
 
@@ -108,6 +113,7 @@ def test_numbers_say_how_wide_they_are():
     found = [
         f"{path.relative_to(ROOT)}:{call.lineno}"
         for path in SOURCES
+        if NUMPY_INT.search(path.read_text(encoding="utf-8"))
         for call in calls_that_take_the_default_int(tree_of(path))
     ]
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.house.imports import SRC, imports, modules
+from tests.house.imports import SRC, imports, modules, tree_of
 
 NAMED = re.compile(r"(\.+|rlconnect\.)?([a-z_]\w*(?:\.\w+)*)(?::\w*)?")
 
@@ -86,7 +86,7 @@ def _uses(tree: Tree, module: str, source: str) -> Iterator[tuple[str, int, str]
             yield end, item.line, "import"
             if end in tree.fronts and end == item.target:
                 fronts[end.rpartition(".")[2]] = end
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             for end in _named(tree, module, node.value):
                 yield end, node.lineno, "name"

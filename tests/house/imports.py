@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src"
@@ -26,7 +26,13 @@ def imports(source: str, module: str, is_package: bool) -> tuple[Import, ...]:
     package = module.split(".") if module else []
     if not is_package:
         package = package[:-1]
-    return (*_walk(ast.parse(source), package, on_load=True),)
+    return (*_walk(tree_of(source), package, on_load=True),)
+
+
+@lru_cache(maxsize=1)
+def tree_of(source: str) -> ast.AST:
+    """A source's syntax, kept until the next is asked for: all trees take hundreds of MB."""
+    return ast.parse(source)
 
 
 def _walk(node: ast.AST, package: list[str], on_load: bool) -> Iterator[Import]:

@@ -5,6 +5,7 @@ entered by a step if one of its functions is called in it.
 """
 
 import ast
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,11 +18,14 @@ from tests.house.rooms import circles, containers, floors, graph
 
 TALL = 450
 RECORDED = SRC.parent / "examples" / "checkpoints" / "ppo-cartpole-ray-2.60"
+PRIVATE = re.compile(r"(?<!\bself)(?<!\bcls)\._[^\W_]")
 OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
 
 
 def reaches(source: str) -> list[tuple[int, str]]:
     """The places of a file that use a private attribute of something defined elsewhere."""
+    if not PRIVATE.search(source):
+        return []
     tree = ast.parse(source)
     own, used = set(OF_TUPLES), []
     for node in ast.walk(tree):
