@@ -19,6 +19,7 @@ _OPTIONS: Final = (
     ("--model FILE", "a network as data; --config FILE, --algorithm NAME, --trained-in ENV"),
     ("--out WHERE", "write; --dry-run does all but that, --yes asks nothing"),
     ("--json", "one document in place of a page, of what failed too"),
+    ("--limit NAME=NUMBER", "before the command: files of yours that ask for more"),
 )
 _PATHS: Final = (
     ("a folder", "that holds policy_state, module_state or such files"),
