@@ -11,7 +11,6 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 
@@ -63,7 +62,7 @@ def losses(episodes):
 def trained(out, seeds, steps, lessons):
     """All ways with all seeds, two at a time; one seed alone, one at a time."""
     curves = []
-    with ProcessPoolExecutor(min(2, seeds), mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(min(2, seeds)) as pool:
         jobs = [
             pool.submit(learnt, way, seed, OLD, out / "runs" / f"{way}-{seed}", steps, lessons)
             for seed in range(seeds)
@@ -89,7 +88,7 @@ def main():
     out = asked.out or Path(tempfile.mkdtemp(prefix="rlconnect-story-"))
     seeds, steps, lessons, episodes = asked.seeds, asked.steps, 20_000, 20
     if asked.quick:
-        seeds, steps, lessons, episodes = 1, 2_048, 1_000, 2
+        seeds, steps, lessons, episodes = 1, 2_048, 250, 2
     begun, took = time.perf_counter(), {}
 
     def done(name):

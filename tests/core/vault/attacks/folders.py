@@ -98,7 +98,7 @@ def _by_text() -> Any:
         "a pickle": EVIL,
         "two documents": b"{}{}",
         "many keys": b"{" + b",".join(b'"%d":0' % i for i in range(30_000)) + b"}",
-        "many lists": b"[" + b"[]," * 100_000 + b"[]]",
+        "many lists": b"[" + b"[]," * 40_000 + b"[]]",
         "escape sequences": b'{"ray_version": "\\u001b[2J\\u0007", "type": "Policy"}',
         "markup": b'{"ray_version": "[link=file:///etc/passwd]x[/link]", "type": "Policy"}',
     }.items():
