@@ -1,6 +1,6 @@
 """33 widenings of default networks and recorded policies: the start is the adapted policy.
 
-Each is held to the adapted old policy on 10,000 observations within 1e-6: what its distribution
+Each is held to the adapted old policy on 4,000 observations within 1e-6: what its distribution
 gets, its values, and its actions.
 """
 
@@ -17,7 +17,7 @@ from rlconnect.core.formulas.preprocessors import preprocessor_for
 from rlconnect.legacy import Policy
 
 GOLDEN = Path(__file__).parents[2] / "golden/checkpoints"
-ROWS, STEPS, TOLERANCE = 10_000, 2, 1e-6
+ROWS, STEPS, TOLERANCE = 4_000, 2, 1e-6
 LOUD, LOUDER = ("an LSTM", "an image", "DQN"), 30.0
 """RLlib draws outputs near 0, where all is within 1e-6: the others' are multiplied."""
 HEADS_OF = ("_logits.", "_value_branch.")
@@ -146,7 +146,7 @@ def test_there_are_thirty():
     ("name", "number"), [(name, number) for name in CASES for number in range(len(CASES[name]))]
 )
 def test_a_widened_policy_starts_as_the_adapted_one(name, number):
-    """Outputs and values are within 1e-6 on 10,000 observations, and the same is done."""
+    """Outputs and values are within 1e-6 on 4,000 observations, and the same is done."""
     policy, native = old(name)
     changes = dict(CASES[name][number])
     places = changes.pop("places", ...)

@@ -17,7 +17,7 @@ from rlconnect.legacy import Policy
 from rlconnect.legacy.connectors.adapted import acted_space
 from rlconnect.v2 import MultiRLModule
 
-from tests.bridge.migrate.networks import POLICIES, REFUSED
+from tests.bridge.migrate.networks import POLICIES, REFUSED, all_native
 from tests.bridge.migrate.networks import policy_of as network_of
 from tests.bridge.migrate.test_ray_checkpoint import plan_of
 
@@ -58,7 +58,7 @@ def policy_of(name="default_policy", algorithm="PPO", **config):
 
 
 def plan(policy):
-    return plan_migration(policy).apply()
+    return all_native(plan_migration(policy))
 
 
 def test_settings_are_rays_classes_and_plain_values(tmp_path):
