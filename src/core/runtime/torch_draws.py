@@ -18,8 +18,8 @@ _TURN: Final = Turn()
 def drawing(seed: int | None, device: Any = None) -> Iterator[None]:
     """Seed torch's generator inside, and put it back behind.
 
-    Without a seed it draws as it is, and is left changed. `device` is where draws are made: on the CPU,
-    generators of GPUs are left alone.
+    Without a seed it draws as it is, and is left changed. `device` is where draws are made: on the
+    CPU, generators of GPUs are left alone.
 
     Example:
         >>> import torch
