@@ -11,34 +11,25 @@ import rlconnect
 from rlconnect.bridge import Actor
 from rlconnect.serve import Client, ServeError, ServeSettings, app_of
 
-from .running import policy_of, running
+from tests.legacy.replay import GOLDEN, Recording
+
+from .running import running
 
 pytestmark = pytest.mark.torch("2.9")
-LSTM = {"use_lstm": True, "lstm_cell_size": 8, "fcnet_hiddens": [8]}
 
 
-@pytest.fixture(scope="module")
-def seeing() -> Any:
-    """A policy that sees its last action and reward, through a filter."""
-    model = {**LSTM, "lstm_use_prev_action": True, "lstm_use_prev_reward": True}
-    return policy_of(model=model, observation_filter="MeanStdFilter")
-
-
-@pytest.mark.parametrize("ending", ["onnx", "pt2"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_program_is_served_with_sessions(
-    seeing: Any, ending: str, tmp_path: Path, rng: np.random.Generator
+    exported: Any, tmp_path: Path, rng: np.random.Generator
 ) -> None:
     """By its file, its folder or its manifest; it remembers, and moves on to a policy and back."""
-    if ending == "onnx":
-        pytest.importorskip("onnxruntime")
-        pytest.importorskip("onnxscript")
-    file = tmp_path / f"policy.{ending}"
-    rlconnect.export(seeing, str(file))
+    file, _ = exported("ppo_lstm_prev", "pt2")
+    seeing = Recording(GOLDEN / "legacy" / "2.7.2" / "ppo_lstm_prev").load("default_policy")
     seeing.export_checkpoint(str(tmp_path / "checkpoint"))
-    for path in (tmp_path / f"policy.{ending}.json", file):
+    for path in (file.with_name(f"{file.name}.json"), file):
         app = app_of(ServeSettings(policies={"main": str(path)}))
         assert app.models["main"].describe()["needs_reward"]
-    episodes = rng.uniform(-1, 1, (3, 8, 4)).astype(np.float32)
+    episodes = rng.uniform(-1, 1, (3, 8, 5)).astype(np.float32)
     program = rlconnect.load(str(file)).only
     with (
         running({"main": program}, admin_token="secret") as server,

@@ -45,15 +45,6 @@ VECTOR = spaces.Box(-3, 3, (5,), np.float32)
 NESTED = spaces.Dict({"a": spaces.Box(-3, 3, (3,), np.float32), "b": spaces.Discrete(4)})
 NUMBER = spaces.Discrete(6)
 NETWORKS = ({}, {"use_lstm": True, "max_seq_len": 4})
-STEPS = [
-    InsertFeatures([1], [0.5]),
-    Scale(0.5, 0.25),
-    SelectFeatures([2, 0, 1]),
-    Clip(-1.0, 1.5),
-    StackFrames(2),
-    AddRates([1], 0.5),
-    DropFeatures([2]),
-]
 OLD_LSTM = {**NETWORKS[1], "lstm_use_prev_action": True, "lstm_use_prev_reward": True}
 
 
@@ -186,7 +177,17 @@ def old_chains(draw):
 
 def an_old_chain():
     """A chain of the old stack with everything in it."""
-    steps = [DropKeys(["b"]), ConcatKeys(), *STEPS]
+    steps = [
+        DropKeys(["b"]),
+        ConcatKeys(),
+        InsertFeatures([1], [0.5]),
+        Scale(0.5, 0.25),
+        SelectFeatures([2, 0, 1]),
+        Clip(-1.0, 1.5),
+        StackFrames(2),
+        AddRates([1], 0.5),
+        DropFeatures([2]),
+    ]
     return old_chain(policy_behind(steps, NESTED, ACTIONS[1], model=OLD_LSTM, is_filtered=True))
 
 
@@ -209,7 +210,8 @@ def new_chains(draw):
 def a_new_chain():
     """A chain of the new stack with everything in it."""
     pieces = [PrevActionsPrevRewards(n_prev_actions=2), FlattenObservations()]
-    return pipelines_behind(pieces, STEPS, NESTED, ACTIONS[0], model=NETWORKS[1], is_filtered=True)
+    steps = [StackFrames(2), AddRates([1], 0.5)]
+    return pipelines_behind(pieces, steps, NESTED, ACTIONS[0], model=NETWORKS[1], is_filtered=True)
 
 
 ACTIONS = (spaces.Discrete(3), spaces.Box(-2, 1, (2,), np.float32))

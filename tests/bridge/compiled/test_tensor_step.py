@@ -67,14 +67,14 @@ def hold(chain, rows, seed):
         assert tensors.numpy().dtype == together.dtype
 
 
-@settings(max_examples=25, derandomize=True, deadline=None)
+@settings(max_examples=14, derandomize=True, deadline=None)
 @given(old_chains(), st.sampled_from([1, 2, 5]), st.integers(0, 99))
 def test_random_chains_are_one_thing_in_three_forms(chain, rows, seed):
     """Old connectors item by item, a batch, tensors: the same actions."""
     hold(chain, rows, seed)
 
 
-@settings(max_examples=25, derandomize=True, deadline=None)
+@settings(max_examples=14, derandomize=True, deadline=None)
 @given(new_chains(), st.sampled_from([1, 2, 5]), st.integers(0, 99))
 def test_random_chains_of_the_new_stack_are_one_thing_in_three_forms(chain, rows, seed):
     """Pipelines of the new stack likewise."""
