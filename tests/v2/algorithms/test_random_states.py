@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -16,6 +14,8 @@ from rlconnect.v2.algorithms.random_states import (
     random_state_of,
     set_random_state,
 )
+
+from tests import warm
 
 pytestmark = pytest.mark.torch
 
@@ -51,9 +51,7 @@ for number, setting in enumerate(wild):
 
 def test_wild_positions_end_in_errors_of_ours():
     """Positions far beyond a generator's table, which end a process by a segmentation fault."""
-    done = subprocess.run(
-        [sys.executable, "-c", _WILD], capture_output=True, text=True, encoding="utf-8"
-    )
+    done = warm.run(["-c", _WILD])
 
     assert (done.returncode, done.stdout.split()) == (0, ["0", "1", "2", "3"]), done.stderr
 

@@ -111,7 +111,7 @@ def test_many_updates_leave_equal_weights(two):
     one, group = two
     episodes = [episode(steps, seed=steps, name=str(steps)) for steps in (3, 9, 6, 1, 11)]
 
-    for number in range(12):
+    for number in range(6):
         random_state = torch.get_rng_state()
         results = []
         for each, size in ((one, 12), (group, 6)):

@@ -1,8 +1,5 @@
 """Settings that ask for other networks than the weights beside them are of."""
 
-import subprocess
-import sys
-
 import pytest
 from gymnasium.spaces import Box, Discrete
 from rlconnect.core.errors import MissingPartError, UnknownClassError, WeightsError
@@ -17,6 +14,8 @@ from rlconnect.v2 import (
     RLModuleSpec,
 )
 from rlconnect.v2.modules.catalogs import DQNCatalog, SACCatalog
+
+from tests import warm
 
 OBS = Box(-1, 1, (4,))
 KINDS = {
@@ -95,12 +94,7 @@ for path in sys.argv[2:]:
 """
     honest = saved(tmp_path / "honest", "lstm")
 
-    done = subprocess.run(
-        [sys.executable, "-c", script, honest, *paths],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
+    done = warm.run(["-c", script, honest, *paths])
 
     assert (done.returncode, done.stdout.split()) == (0, ["refused"] * len(paths)), done.stderr
 

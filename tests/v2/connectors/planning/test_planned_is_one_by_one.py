@@ -318,8 +318,9 @@ ODD_OUTPUTS = {
 
 
 @pytest.mark.parametrize("name", ODD_OUTPUTS)
-@pytest.mark.parametrize("has_state", [False, True])
-@pytest.mark.parametrize("action_space", [scenes.CHOICE, scenes.REACH], ids=["choice", "reach"])
+@pytest.mark.parametrize(
+    ("has_state", "action_space"), [(False, scenes.CHOICE), (True, scenes.REACH)]
+)
 def test_odd_outputs(name, has_state, action_space):
     """Whatever a module gives, for two episodes or for one twice: the same lists, or one error."""
     rl_module = scenes.module(has_state, action_space)
