@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 
@@ -62,7 +63,7 @@ def losses(episodes):
 def trained(out, seeds, steps, lessons):
     """All ways with all seeds, two at a time; one seed alone, one at a time."""
     curves = []
-    with ProcessPoolExecutor(min(2, seeds)) as pool:
+    with ProcessPoolExecutor(min(2, seeds), mp_context=get_context("spawn")) as pool:
         jobs = [
             pool.submit(learnt, way, seed, OLD, out / "runs" / f"{way}-{seed}", steps, lessons)
             for seed in range(seeds)
