@@ -86,7 +86,7 @@ def test_the_first_stage_that_differs_is_named():
     assert json.loads(json.dumps(verdict.to_dict()))["is_equal"] is False
 
 
-@pytest.mark.parametrize("name", ["dqn_c51", "sac_cont", "ppo_lstm_prev", "ppo_dict_obs_complex"])
+@pytest.mark.parametrize("name", ["dqn_c51", "sac_cont", "ppo_lstm_prev"])
 def test_a_changed_weight_shows_whichever_it_is(name):
     """Native or wrapped, even where no output depends on it, as on a critic when acting."""
     policy = Recording(GOLDEN / "legacy" / "2.7.2" / name).load("default_policy")
