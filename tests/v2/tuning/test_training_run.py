@@ -308,9 +308,9 @@ def test_what_a_run_holds_does_not_grow_with_its_results(tmp_path):
     counts, newer = {}, Newer()
 
     def look(result):
-        if result["training_iteration"] in (19, 20, 50):
+        if result["training_iteration"] in (19, 20, 35, 50):
             counts[result["training_iteration"]] = newer.held()
 
     TrainingRun(config, tmp_path, stop={"training_iteration": 51}, saving=saving).go(look)
 
-    assert grown(counts[20], counts[50], 4) == {}
+    assert grown([*counts.values()][1:], 2) == {}
