@@ -58,7 +58,9 @@ def shell_hint(hint: str, missing: list[str] | None = None) -> str:
         return hint
     limit = _LIMIT.match(hint)
     if limit:
-        return f"{limit[1]}say rlconnect --limit {limit[2]}=NUMBER {shlex.join(given_words())}"
+        # The bound that was too small goes: of two the later one would count.
+        rest = re.sub(rf"--limit[ =]{limit[2]}=\S+ ", "", shlex.join(given_words()))
+        return f"{limit[1]}say rlconnect --limit {limit[2]}=NUMBER {rest}"
     command, *words = given_words() or ("",)
     if "adapt(" in hint and command != "adapt" and "--env" in words[1:-1]:
         way = shlex.join(["rlconnect", "adapt", words[0], "--env", words[words.index("--env") + 1]])
