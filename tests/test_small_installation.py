@@ -84,7 +84,8 @@ def test_an_onnx_file_acts():
     pytest.importorskip("onnxruntime")
 
     action = without_torch(
-        f"policy = rlconnect.load({str(SAMPLES / 'ppo-pendulum.onnx')!r}).only\n"
+        f"path = {str(SAMPLES / 'ppo-pendulum.onnx')!r}\n"
+        "policy = rlconnect.load(path, allow_program=True).only\n"
         "print(json.dumps(policy.act([1.0, 0.0, 0.5]).tolist()))"
     )
 

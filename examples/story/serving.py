@@ -83,7 +83,16 @@ def served(old, new, episodes, tell):
         episodes: How many are played at each stage.
         tell: Prints a line.
     """
-    command = [sys.executable, "-m", "rlconnect", "serve", str(old), "--port", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "rlconnect",
+        "serve",
+        str(old),
+        "--port",
+        "0",
+        "--allow-program",
+    ]
     server = subprocess.Popen(
         [*command, "--admin-token", TOKEN],
         stderr=subprocess.PIPE,

@@ -133,7 +133,7 @@ def main():
     title("5. Exported as one file, and held to what it came from")
     exported = out / "policy.onnx"
     rlconnect.export(best.folder, exported)
-    verdict = rlconnect.verify(best.folder, exported)
+    verdict = rlconnect.verify(best.folder, rlconnect.load(exported, allow_program=True))
     tell(verdict.summary()["words"])
     assert verdict.is_equal, "the exported file should do the same"
     done("exporting")

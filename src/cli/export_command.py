@@ -111,6 +111,10 @@ def show_program(file: Path, *, as_json: bool) -> None:
     manifest = read_manifest(file)
     with at(f"{file.name}.json"):
         _, *lines = written_lines(file, manifest)
+        lines = [
+            line.replace("  checked against", "  its manifest claims: checked against")
+            for line in lines
+        ]
     if as_json:
         print_json(manifest)
         return

@@ -164,6 +164,14 @@ class Loading:
         ),
     ] = None
 
+    allow_program: Annotated[
+        bool,
+        typer.Option(
+            "--allow-program",
+            help="Run an exported program (.pt2, .onnx). It is code: only from a trusted source.",
+        ),
+    ] = False
+
     def words(self) -> dict[str, Any]:
         """As options of a loader; only those that were given.
 
@@ -179,6 +187,8 @@ class Loading:
             words["config"] = _settings(self.config)
         if self.algorithm is not None:
             words["algorithm"] = self.algorithm
+        if self.allow_program:
+            words["allow_program"] = True
         return words
 
     def agents(self) -> dict[Any, str] | None:

@@ -139,6 +139,10 @@ class CheckpointAccessError(CheckpointError, PermissionError):
     """Something lies at the path, but it may not be read."""
 
 
+class ProgramNotAllowedError(CheckpointError, PermissionError):
+    """The path contains an exported program, which is code, and running it was not allowed."""
+
+
 class NotACheckpointError(CheckpointError):
     """The path is readable and holds no checkpoint."""
 

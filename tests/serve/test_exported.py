@@ -27,14 +27,15 @@ def test_a_program_is_served_with_sessions(
     seeing = Recording(GOLDEN / "legacy" / "2.7.2" / "ppo_lstm_prev").load("default_policy")
     seeing.export_checkpoint(str(tmp_path / "checkpoint"))
     for path in (file.with_name(f"{file.name}.json"), file):
-        app = app_of(ServeSettings(policies={"main": str(path)}))
+        app = app_of(ServeSettings(policies={"main": str(path)}), options={"allow_program": True})
         assert app.models["main"].describe()["needs_reward"]
     episodes = rng.uniform(-1, 1, (3, 8, 5)).astype(np.float32)
-    program = rlconnect.load(str(file)).only
+    program = rlconnect.load(str(file), allow_program=True).only
     with (
         running({"main": program}, admin_token="secret") as server,
         Client(server.url, token="secret") as client,
     ):
+        server.app.models["main"].current.loading = {"allow_program": True}
         actors = [Actor.from_policy(seeing) for _ in episodes]
         for step in range(8):
             if step in (3, 6):

@@ -116,7 +116,8 @@ class Walk:
         for given in out:
             if Path(given).exists():
                 self.command(f"inspect, what {Path(given).stem} wrote", given)
-                self.command(f"verify, what {Path(given).stem} wrote", path, given, *one)
+                allow = ["--allow-program"] if given == out[3] else []
+                self.command(f"verify, what {Path(given).stem} wrote", path, given, *one, *allow)
 
     def command(self, name, *words):
         """Run a command as it would be typed."""
@@ -199,7 +200,7 @@ class Walk:
 
     def verified(self, name, policy, other):
         def held():
-            verdict = rlconnect.verify(policy, other, samples=2, length=2)
+            verdict = rlconnect.verify(policy, front(other), samples=2, length=2)
             if not verdict.is_equal:
                 raise AssertionError(f"they part at {verdict.first_difference}")
             return True
@@ -231,7 +232,11 @@ class Walk:
 
 def front(policy):
     """A policy as the front has it."""
-    return policy if isinstance(policy, rlconnect.LoadedPolicy) else rlconnect.load(policy).only
+    return (
+        policy
+        if isinstance(policy, rlconnect.LoadedPolicy)
+        else rlconnect.load(policy, allow_program=True).only
+    )
 
 
 def sampled(space, rng):

@@ -1,7 +1,8 @@
 """A file that `export_actor` wrote, opened again: checked against its manifest, then run.
 
-Such a file is a program, as the reader of any `.pt2` or `.onnx` runs it: open those that you, or
-somebody you trust, wrote. Its checksum tells damage, not intent.
+An exported program is code: open only files from a source that you trust. Pickles, expressions and
+operators other than tensor operations are refused all the same. The checksum detects damage, not
+tampering, because the manifest comes from the same source.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from ...core.spaces.own_layout import space_from_data
 from ...core.types import Array
 from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.files.reading import read_bytes, read_json
+from .archive import check_onnx, checked_pt2
 from .files import program_in, write_artifact
 
 _NUMBERS: Final = frozenset(
@@ -194,12 +196,15 @@ class Artifact:
 def load_artifact(path: str | os.PathLike[str]) -> Artifact:
     """Open a `.pt2` or `.onnx` file that `export_actor` wrote.
 
+    An exported program is code: call this only for files from a source that you trust.
+
     Args:
         path: The file, its manifest (`<file>.json` beside it), or a folder that holds both.
 
     Raises:
         CheckpointError: File or manifest is not there.
-        CorruptCheckpointError: The file is another one than its manifest tells of.
+        CorruptCheckpointError: The file does not match the checksum in its manifest.
+        UnsafeCheckpointError: It contains a pickle, custom operators or references to other files.
         UnknownFormatError: This torch does not read what another one wrote.
         MissingExtraError: torch or onnxruntime is not installed.
     """
@@ -214,8 +219,10 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
             found=digest,
             hint="export it again, or fetch both files again.",
         )
-    open_file = _of_onnx if manifest["kind"] == "onnx" else _of_torch
-    return Artifact(manifest, open_file(data, manifest, file), data)
+    if manifest["kind"] == "onnx":
+        check_onnx(data)
+        return Artifact(manifest, _of_onnx(data, manifest, file), data)
+    return Artifact(manifest, _of_torch(checked_pt2(data), manifest, file), data)
 
 
 def _try_once(run: Callable[[Named], Named], manifest: Mapping[str, Any]) -> None:

@@ -131,13 +131,15 @@ def load(
         policy_mapping_fn: Which policy plays an agent: a function or a dict, for checkpoints of
             several agents whose own mapping was code.
         **options: As for `Policy.from_checkpoint` or `RLModule.from_checkpoint`: `trust` for your
-            own classes that it names.
+            own classes that it names. `allow_program=True` also loads an exported program (`.pt2`,
+            `.onnx`), which is code: allow it only if you trust the source.
 
     Returns:
         The policies by id, `.only` for the only one; or that of the id asked for.
 
     Raises:
         CheckpointError: The checkpoint cannot be read.
+        ProgramNotAllowedError: It is an exported program, and `allow_program` is not set.
         UnknownNameError: It holds nothing by that id.
 
     Example:

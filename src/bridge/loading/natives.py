@@ -13,7 +13,13 @@ from gymnasium.spaces import Space
 
 from ...core.data.budget import one_load
 from ...core.data.keys import table_of
-from ...core.errors import NotACheckpointError, PieceError, RlconnectError
+from ...core.errors import (
+    CheckpointNotFoundError,
+    NotACheckpointError,
+    PieceError,
+    ProgramNotAllowedError,
+    RlconnectError,
+)
 from ...core.importing.torch_needed import torch_needed
 from ...core.text.shell import command
 from ...core.vault import open_checkpoint
@@ -105,11 +111,14 @@ def natives_in(
     policy_ids: Sequence[str] | str | None = None,
     *,
     policy_mapping_fn: PolicyMapping = None,
+    allow_program: bool = False,
     **options: Any,
 ) -> Natives:
-    """Load what acts at a path; nothing of it runs.
+    """Load the policies at a path without executing code from its files.
 
     It may be whatever RLlib or rlconnect wrote: a folder, a file, an archive of one, or a URL.
+    An exported program is code; it is loaded only with `allow_program=True`, and only if there is
+    no checkpoint next to it.
     `policy_mapping_fn` says which of several modules plays an agent, where code knew it. Options
     are those of `Policy.from_checkpoint` or `RLModule.from_checkpoint`.
     """
@@ -120,12 +129,18 @@ def natives_in(
         torch_needed("the module in this checkpoint"),
         on_disk(path, limits_in_force()) as place,
     ):
-        if program_in(place) is not None:
-            natives = _program(place, ids)
+        program = program_in(place)
+        if program is not None and not os.path.isdir(place):
+            natives = _program(program, ids, allow_program)
         else:
-            natives = of_newest(
-                place, lambda folder: _in_folder(folder, ids, policy_mapping_fn, options)
-            )
+            try:
+                natives = of_newest(
+                    place, lambda folder: _in_folder(folder, ids, policy_mapping_fn, options)
+                )
+            except (NotACheckpointError, CheckpointNotFoundError):
+                if program is None:
+                    raise
+                natives = _program(program, ids, allow_program)
     return replace(natives, path=named(path))
 
 
@@ -224,7 +239,13 @@ def _triples(
     return triples_in(path, ids, mapping, module_options(options))
 
 
-def _program(path: Path, ids: Sequence[str] | None) -> Natives:
+def _program(path: Path, ids: Sequence[str] | None, is_allowed: bool) -> Natives:
+    if not is_allowed:
+        raise ProgramNotAllowedError(
+            f"{path} is an exported program, and a program is code",
+            hint="if you trust its source: rlconnect.load(path, allow_program=True), in a terminal "
+            "--allow-program.",
+        )
     from ..exported.opened import load_artifact
 
     artifact = load_artifact(path)

@@ -114,7 +114,9 @@ def test_an_exported_program_of_nested_observations_is_compared(exported):
     """It shows its actions alone, whatever form the other's observation has."""
     program, actor = exported("ppo_dict_obs_complex", "onnx")
 
-    assert rlconnect.verify(actor, program, samples=2, length=2).is_equal
+    assert rlconnect.verify(
+        actor, rlconnect.load(program, allow_program=True), samples=2, length=2
+    ).is_equal
 
 
 def test_a_torch_that_is_too_old_is_told_what_is_needed(monkeypatch, tmp_path):
@@ -185,7 +187,9 @@ def test_a_chain_of_every_piece_as_onnx(chain, onnx_functions, tmp_path):
     for rows in (1, 4):
         chain.actor.reset()
         played(path, chain.actor, np.random.default_rng(rows), rows)
-    assert rlconnect.verify(chain.actor, path, samples=2, length=3).is_equal
+    assert rlconnect.verify(
+        chain.actor, rlconnect.load(path, allow_program=True), samples=2, length=3
+    ).is_equal
 
 
 @pytest.mark.parametrize(("case", "ending"), CASES)

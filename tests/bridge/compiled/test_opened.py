@@ -89,9 +89,9 @@ def test_a_pt2_file_of_another_torch_is_told_by_both_versions(pt2, monkeypatch, 
     with pytest.raises(
         UnknownFormatError, match=r"that wrote it, 2\.5\.1\+cu128, found torch"
     ) as met:
-        rlconnect.load(file)
+        rlconnect.load(file, allow_program=True)
     with pytest.raises(UnknownFormatError):
-        rlconnect.verify(CHECKPOINT, file)
+        rlconnect.verify(CHECKPOINT, rlconnect.load(file, allow_program=True))
 
     assert met.value.hint.startswith("pip install torch==2.5.1, or export its checkpoint again")
 
@@ -112,10 +112,10 @@ def test_what_is_no_version_is_no_command(pt2, monkeypatch, tmp_path):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_an_exported_policy_is_held_to_its_checkpoint(pt2):
     """`verify` compares a file with what it was made of."""
-    assert rlconnect.verify(CHECKPOINT, pt2)
+    assert rlconnect.verify(CHECKPOINT, rlconnect.load(pt2, allow_program=True))
     onnx = SAMPLES / "ppo-pendulum.onnx"
     pytest.importorskip("onnxruntime")
-    assert rlconnect.verify(CHECKPOINT, onnx)
+    assert rlconnect.verify(CHECKPOINT, rlconnect.load(onnx, allow_program=True))
 
 
 def test_an_onnx_file_of_a_newer_opset_says_so(monkeypatch):
@@ -128,7 +128,7 @@ def test_an_onnx_file_of_a_newer_opset_says_so(monkeypatch):
     monkeypatch.setattr(onnxruntime, "InferenceSession", refuse)
 
     with pytest.raises(UnknownFormatError, match=r"opset 18, found onnxruntime \d") as met:
-        rlconnect.load(SAMPLES / "ppo-pendulum.onnx")
+        rlconnect.load(SAMPLES / "ppo-pendulum.onnx", allow_program=True)
 
     assert "pip install --upgrade onnxruntime" in met.value.hint
 
@@ -138,7 +138,7 @@ def test_onnx_files_need_their_runtime_alone(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
 
     with pytest.raises(MissingExtraError) as met:
-        rlconnect.load(SAMPLES / "ppo-pendulum.onnx")
+        rlconnect.load(SAMPLES / "ppo-pendulum.onnx", allow_program=True)
 
     assert met.value.hint == "pip install onnxruntime"
 
@@ -149,7 +149,7 @@ def test_a_file_without_its_manifest_says_what_is_missing(tmp_path, ending):
     (tmp_path / f"p.{ending}").write_bytes(b"a program")
 
     with pytest.raises(MissingPartError, match=rf"without its manifest, p\.{ending}\.json"):
-        rlconnect.load(tmp_path / f"p.{ending}")
+        rlconnect.load(tmp_path / f"p.{ending}", allow_program=True)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_damaged_manifest_is_told_by_its_place(tmp_path, damage):
     beside.write_text(json.dumps({**manifest, **damage}), encoding="utf-8")
 
     with pytest.raises(CorruptCheckpointError, match=r"ppo-pendulum\.onnx\.json"):
-        rlconnect.load(tmp_path / "ppo-pendulum.onnx")
+        rlconnect.load(tmp_path / "ppo-pendulum.onnx", allow_program=True)
 
 
 @pytest.mark.parametrize(

@@ -141,14 +141,14 @@ def test_an_exported_program_is_a_policy(tmp_path, rng):
     """It is loaded by its file, its manifest or its folder; it acts, is compared and saved."""
     pytest.importorskip("onnxruntime")
     source = rlconnect.load("examples/checkpoints/ppo-pendulum-ray-2.7").only
-    program = rlconnect.load(PROGRAM)
+    program = rlconnect.load(PROGRAM, allow_program=True)
     program.save(tmp_path / "copy")
 
     obs = seen_by(source, rng)
     for path in (f"{PROGRAM}.json", tmp_path / "copy", tmp_path / "copy" / "policy.onnx"):
-        found = rlconnect.load(path).act(obs)
+        found = rlconnect.load(path, allow_program=True).act(obs)
         np.testing.assert_allclose(found, source.act(obs), rtol=1e-5, atol=1e-5)
-    assert rlconnect.verify(PROGRAM, source, samples=2, length=2).is_equal
+    assert rlconnect.verify(program, source, samples=2, length=2).is_equal
     with pytest.raises(PieceError, match="exported"):
         rlconnect.adapt(program, env="CartPole-v1")
     with pytest.raises(PieceError, match="explore"):
@@ -160,7 +160,7 @@ def test_an_exported_program_is_a_policy(tmp_path, rng):
 def test_a_recurrent_program_remembers_by_slot(exported, rng):
     """Its states are kept for each environment, and forgotten when the episode is over."""
     path, source = exported("ppo_lstm_prev", "pt2")
-    program = rlconnect.load(path).only
+    program = rlconnect.load(path, allow_program=True).only
     source.reset()
 
     for step in range(4):
