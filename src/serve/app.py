@@ -17,7 +17,7 @@ from .metrics import Metrics, gauges_of
 from .models import Model
 from .sessions import Session, SessionTable, gone
 from .versions import Step
-from .wire import codec_of, depth_of, fields_of, when_read
+from .wire import codec_of, depth_of, either_ended, fields_of, when_read
 
 if TYPE_CHECKING:
     from ..bridge.loading.mapping import Casting
@@ -191,8 +191,8 @@ class App:
             model = self.model(fields.get("policy"))
             name = model.name
             self._begin(model, fields, done)
-        except ServeError as error:
-            done(error.status, error.to_dict())
+        except Exception as error:
+            done(*status_of(error))
 
     def model(self, name: str | None) -> Model:
         """The policy that a request is for.
@@ -225,7 +225,7 @@ class App:
             return
         try:
             self._continue(model, session, fields, done)
-        except ServeError:
+        except Exception:
             if is_new:
                 self.sessions.end(session)
             raise
@@ -236,9 +236,11 @@ class App:
             if session.is_over:
                 raise gone(session.id, "it ended before this request was its turn")
             self._continue(model, session, fields, done)
-        except ServeError as error:
-            done(error.status, error.to_dict())
-            session.free()
+        except Exception as error:
+            try:
+                done(*status_of(error))
+            finally:
+                session.free()
 
     def _session(self, model: Model, fields: dict[str, Any]) -> tuple[Session | None, bool]:
         """The session of a request, and whether it is new."""
@@ -297,12 +299,14 @@ class App:
         def answered(status: int, document: Any) -> None:
             if status == 200 and number is not None:
                 session.number, session.answer = number, document
-            done(status, document)
-            session.free()
+            try:
+                done(status, document)
+            finally:
+                session.free()
 
         try:
             self._submit(model, session, fields, answered)
-        except ServeError:
+        except BaseException:
             session.is_busy = False
             raise
 
@@ -338,7 +342,7 @@ class App:
                 fields["obs"],
                 fields.get("batch", False),
                 fields.get("reward"),
-                _either(ended),
+                either_ended(ended),
                 explore,
                 answer,
                 fields,
@@ -430,13 +434,3 @@ class App:
         from .page import response
 
         return response()
-
-
-def _either(ended: list[Any]) -> Any:
-    """Whether an episode is over in one way or the other; of rows, of each."""
-    if len(ended) < 2:
-        return ended[0] if ended else None
-    one, other = ended
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        return [bool(a) or bool(b) for a, b in zip(one, other, strict=True)]
-    return one if isinstance(one, list) else other if isinstance(other, list) else one or other

@@ -220,3 +220,22 @@ def depth_of(value: Any, most: int = _MOST_DEPTH) -> None:
         if not level:
             return
     raise ServeError(400, "too_deep", f"values nested deeper than {most} levels")
+
+
+def either_ended(ended: list[Any]) -> Any:
+    """Return whether an episode is terminated or truncated, for each row of a batch.
+
+    Raises:
+        ServeError: A value is no boolean and no list of them, or their lengths differ.
+    """
+    if not ended:
+        return None
+    try:
+        flags = [np.asarray(value, np.float64) for value in ended]
+        if not all(np.isfinite(flag).all() for flag in flags):
+            raise ValueError
+        return np.any(np.stack(np.broadcast_arrays(*flags)), axis=0).tolist()
+    except (TypeError, ValueError, OverflowError):
+        raise ServeError(
+            400, "bad_field", "terminated and truncated have to be a boolean for each row"
+        ) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, cast
 from typing import Protocol as Interface
 
 from .messages import BadRequestError, Request, Response, error_response
@@ -82,8 +82,8 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client is there."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # The transports of uvloop do not derive from asyncio.Transport.
+        self._transport = cast(asyncio.Transport, transport)
         self._clock = asyncio.get_running_loop().time
         peer = transport.get_extra_info("peername")
         self._peer = str(peer[0]) if isinstance(peer, tuple) else ""

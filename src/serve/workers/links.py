@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ..errors import ServeError
 from ..wire import MSGPACK_CODEC
@@ -37,8 +37,8 @@ class Frames(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The other end is there."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # The transports of uvloop do not derive from asyncio.Transport.
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         """Bytes of messages."""
