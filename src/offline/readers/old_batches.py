@@ -15,6 +15,7 @@ import numpy as np
 
 from ...core.data.budget import Budget, checked_int, corrupt
 from ...core.data.damage import at
+from ...core.errors import CorruptCheckpointError, RlconnectError
 from ...core.types import Array
 from ...legacy.batches.batch_columns import arrays_of, is_per_sequence
 from ...legacy.batches.multi_agent_batch import MultiAgentBatch
@@ -28,6 +29,8 @@ _ONE_NUMBER_A_ROW: Final = ("rewards", "dones", "terminateds", "eps_id", "t", "a
 _NUMBERS_ALONE: Final = frozenset(
     {"rewards", "dones", "terminateds", "truncateds", "eps_id", "agent_index", "t"}
 )
+NEEDED: Final = _NUMBERS_ALONE | {"obs", "new_obs", "actions", "type"}
+"""Columns without which a line cannot be used; all others are side columns."""
 _WHOLE: Final = frozenset({"eps_id", "agent_index", "t"})
 _BEYOND: Final = 2.0**63
 _CODES: Final = {float: "d", int: "q"}
@@ -39,8 +42,17 @@ def is_batch(record: Mapping[str, Any]) -> bool:
     return record.get("type") in (SINGLE, MULTI)
 
 
-def batch_of(record: Mapping[str, Any], budget: Budget) -> SampleBatch | MultiAgentBatch:
-    """The batch a line holds."""
+def batch_of(
+    record: Mapping[str, Any], budget: Budget, odd: list[RlconnectError] | None = None
+) -> SampleBatch | MultiAgentBatch:
+    """Return the batch of a line.
+
+    Args:
+        record: The line.
+        budget: What it may take.
+        odd: Collects an error for each side column that cannot be read and is left out. Without
+            it such a column is an error.
+    """
     kind = record.get("type")
     if kind == MULTI:
         parts = record.get("policy_batches")
@@ -50,29 +62,35 @@ def batch_of(record: Mapping[str, Any], budget: Budget) -> SampleBatch | MultiAg
         for policy, columns in parts.items():
             with at(policy):
                 if columns is not None:  # of a table: this row has no such policy
-                    batches[policy] = _sample_batch(columns, budget)
+                    batches[policy] = _sample_batch(columns, budget, odd)
         return MultiAgentBatch(batches, checked_int(record.get("count"), "the count of steps"))
     if kind != SINGLE:
         expected = f"a type of {SINGLE} or {MULTI}"
         raise corrupt("this is no batch", expected=expected, found=kind)
-    return _sample_batch(record, budget, "type")
+    return _sample_batch(record, budget, odd, "type")
 
 
-def _sample_batch(record: Any, budget: Budget, kind: str = "") -> SampleBatch:
+def _sample_batch(
+    record: Any, budget: Budget, odd: list[RlconnectError] | None = None, kind: str = ""
+) -> SampleBatch:
     """A batch of columns, of which `kind` is none; they are looked at one after the other."""
     if not isinstance(record, Mapping):
         raise corrupt("this batch has no columns", expected="an object", found=record)
     rows = _rows(record)
     columns: dict[str, Any] = {}
-    with at() as place:
-        for name, value in record.items():
-            if value is None or name == kind:
-                continue
-            if name in ("type", "count") and not isinstance(value, (list, str)):
-                continue
-            place.steps = (name,)
-            column = _column(value, rows, budget, name)
-            columns[name] = list(column) if name in INFOS else column
+    for name, value in record.items():
+        if value is None or name == kind:
+            continue
+        if name in ("type", "count") and not isinstance(value, (list, str)):
+            continue
+        try:
+            with at(name):
+                column = _column(value, rows, budget, name)
+                columns[name] = list(column) if name in INFOS else column
+        except CorruptCheckpointError as error:
+            if odd is None or name in NEEDED:
+                raise
+            odd.append(error)
     rows = _checked_rows(columns)
     for name in _NUMBERS_ALONE & set(columns):
         if np.shape(columns[name]) != (rows,):
@@ -113,6 +131,8 @@ def _has_rows(part: Any, rows: int) -> bool:
 
 def array_of(value: list[Any], budget: Budget, name: str) -> Array:
     """A list of equally built lists of numbers as one array; null counts as not a number."""
+    if len(value) > 1 and type(value[0]) is dict and type(value[1]) is list:
+        value = [_flat(value[0]), *value[1:]]  # a first previous action; see _of_flat_rows
     array = _quick_array(value)
     if array is not None:
         return array
@@ -156,7 +176,7 @@ def _quick_array(value: list[Any]) -> Array | None:
 def _of_flat_rows(value: list[Any], name: str) -> Array:
     """Rows that are nested differently and hold as many numbers.
 
-    The first previous action of a Tuple is written as parts, all others flat.
+    The first previous action of a Dict or Tuple is written as parts, all others flat.
     """
     rows = [_flat(row) for row in value]
     if len({len(row) for row in rows}) != 1:
@@ -165,6 +185,8 @@ def _of_flat_rows(value: list[Any], name: str) -> Array:
 
 
 def _flat(value: Any) -> list[Any]:
+    if isinstance(value, dict):  # in the order of its keys, as RLlib flattens actions
+        value = [value[key] for key in sorted(value)]
     return [v for part in value for v in _flat(part)] if isinstance(value, list) else [value]
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from typing_extensions import Self
 
 from ...core.data.budget import Budget, Limits
+from ...core.errors import RlconnectError
 from ...legacy.batches.multi_agent_batch import MultiAgentBatch
 from ...legacy.batches.sample_batch import SampleBatch
 from ..damaged import Damage
@@ -20,6 +21,7 @@ from .places import Place
 from .tables import read_rows, tables_among, writer_of
 
 _Batch = SampleBatch | MultiAgentBatch
+_Made = tuple[_Batch, bool, list[RlconnectError]]
 
 _WATCHED: Final = frozenset(
     {"obs", "new_obs", "actions", "rewards", "dones", "terminateds", "truncateds", "eps_id"}
@@ -57,8 +59,10 @@ class OldReader:
         read = self._read_watched if only_watched else self._read
         make = _watched_batch if only_watched else _batch_and_infos
         for place in self.found:
-            for _, made in read(place, self._limits, damage, make):
-                yield made
+            for number, (batch, is_old, odd) in read(place, self._limits, damage, make):
+                for error in odd:
+                    damage.note(place.name, number, error)
+                yield batch, is_old
 
     def batches(self, damage: Damage) -> Iterator[_Batch]:
         """One batch a line."""
@@ -96,13 +100,14 @@ def parts_of(batch: _Batch) -> Iterable[SampleBatch]:
     return batch.policy_batches.values() if isinstance(batch, MultiAgentBatch) else [batch]
 
 
-def _batch_and_infos(record: Mapping[str, Any], budget: Budget) -> tuple[_Batch, bool]:
+def _batch_and_infos(record: Mapping[str, Any], budget: Budget) -> _Made:
     parts = [*(record.get("policy_batches") or {}).values(), record]
     is_old = any(isinstance(part, Mapping) and "dones" in part for part in parts)
-    return batch_of(record, budget), is_old
+    odd: list[RlconnectError] = []
+    return batch_of(record, budget, odd), is_old, odd
 
 
-def _watched_batch(record: Mapping[str, Any], budget: Budget) -> tuple[_Batch, bool]:
+def _watched_batch(record: Mapping[str, Any], budget: Budget) -> _Made:
     parts = record.get("policy_batches")
     if not isinstance(parts, Mapping):
         return _batch_and_infos(_watched(record), budget)

@@ -397,3 +397,40 @@ def _read_all(path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DamagedDataWarning)
         return all_rows(data), damaged
+
+
+def line_with(**columns):
+    """A line of three rows with more columns."""
+    rows = {"obs": [[0.0]] * 3, "actions": [[1, 0.5]] * 3, "rewards": [1.0, 2.0, 3.0]}
+    ends = {"dones": [False, False, True], "eps_id": [1, 1, 1], "t": [0, 1, 2]}
+    return json.dumps({"type": "SampleBatch", **rows, **ends, **columns}) + "\n"
+
+
+def test_previous_actions_of_a_dict_space_are_flat(tmp_path):
+    """Ray 1.13 writes the first previous action as a nested dict of zeros, all others flat."""
+    first = {"b": [0.0], "a": 0}
+    (tmp_path / "x.json").write_text(line_with(prev_actions=[first, [1, 0.5], [2, 0.25]]))
+
+    dataset = open_dataset(tmp_path)
+    (batch,) = dataset.sample_batches(1)
+
+    assert batch["prev_actions"].tolist() == [[0, 0], [1, 0.5], [2, 0.25]]
+    assert dataset.info()["damaged"] == []
+
+
+def test_one_odd_side_column_is_left_out_and_reported(tmp_path):
+    """The rest of the line is read; a column that is needed still condemns it."""
+    (tmp_path / "x.json").write_text(line_with(notes=[1, [2, 3], {"a": 1}]))
+    dataset = open_dataset(tmp_path)
+
+    with pytest.warns(DamagedDataWarning, match="notes"):
+        (batch,) = dataset.sample_batches(1)
+
+    assert batch.count == 3
+    assert "notes" not in batch
+    (damaged,) = dataset.info()["damaged"]
+    assert damaged["line"] == 1
+    assert "notes" in damaged["why"]
+
+    (tmp_path / "x.json").write_text(line_with(actions=[1, [2, 3], {"a": 1}]))
+    assert open_dataset(tmp_path).info()["counts"]["rows"] == 0

@@ -26,6 +26,13 @@ _STATES: Final = frozenset(
     | {"_rehydrate_skeleton_class"}
 )
 _CLASS_MAKERS: Final = BY_VALUE_CLASSES | {"_make_skel_func", "ABCMeta", "new_class", "type"}
+# Calls that parametrize a type hint: they keep their arguments and call none of them.
+_HINT_MAKERS: Final = frozenset(
+    {"types.GenericAlias", "_operator.getitem", "operator.getitem", "_functools.reduce"}
+    | {"functools.reduce"}
+)
+_UNIONS: Final = frozenset({"_operator.or_", "operator.or_"})
+_GETSTATE: Final = "__getstate__"
 _MADE: Final = "calls what it has just made"
 _MOST_ARGUMENTS: Final = 4
 
@@ -69,7 +76,9 @@ def calls_of(trace: Trace, value: Any, place: str) -> list[CallRecord]:
         reason = "its attributes or items would be set"
         note(CallRecord(ref.path, kind, reason, "changed", f"{place}: byte {position:,}"))
     roots = [value, *(built for _, built in trace.objects)]
-    outside, anywhere = _references(roots, inside=False), _references(roots, inside=True)
+    # A hint of code by value is reached through that code; one in plain data through the data.
+    outer = roots if value is None else [root for root in roots if not _is_type_hint(root)]
+    outside, anywhere = _references(outer, inside=False), _references(roots, inside=True)
     for pair, count in trace.references.items():
         if pair in called:
             continue
@@ -77,6 +86,8 @@ def calls_of(trace: Trace, value: Any, place: str) -> list[CallRecord]:
         # A name that stands nowhere was dropped after use.
         if kind == "runner" and pair not in outside and pair in anywhere:
             kind, reason = "author", f"named by code that lies in the file; {reason} if that is run"
+        if kind == "runner" and _is_getstate_of_class(*pair):
+            kind, reason = "author", "an attribute of a class the file names"
         if pair in _GETATTR and pair not in outside:
             kind, reason = "rebuilding", "an attribute of a class the file names"
         path = paths.get(id(outside.get(pair) or anywhere.get(pair)))
@@ -109,6 +120,39 @@ def _judged(built: Opaque) -> tuple[str, Kind, str]:
     return name or built.path, "runner", _MADE
 
 
+def _is_type_hint(built: Any) -> bool:
+    """True for a call such as `Optional[X]`, `list[X]` or `X | Y` that nothing changes later."""
+    if not isinstance(built, Opaque) or not isinstance(built.ref, GlobalRef) or built.kwargs:
+        return False
+    if built.state is not None or built.items or built.entries or len(built.args) != 2:
+        return False
+    path, (owner, arguments) = built.ref.path, built.args
+    if path not in _HINT_MAKERS or not isinstance(owner, GlobalRef):
+        return False
+    if path.endswith("reduce"):
+        return (
+            owner.path in _UNIONS
+            and isinstance(arguments, (list, tuple))
+            and all(
+                isinstance(part, GlobalRef) or _is_none_type(part) or _is_type_hint(part)
+                for part in arguments
+            )
+        )
+    return path == "types.GenericAlias" or (owner.module == "typing" and "." not in owner.name)
+
+
+def _is_none_type(part: Any) -> bool:
+    if not isinstance(part, Opaque):
+        return part is None
+    return part.path == "builtins.type" and tuple(part.args) == (None,) and part.state is None
+
+
+def _is_getstate_of_class(module: str, name: str) -> bool:
+    """True for `Class.__getstate__` of a class that runs nothing itself."""
+    owner, _, last = name.rpartition(".")
+    return bool(owner) and last == _GETSTATE and kind_of(module, owner)[0] != "runner"
+
+
 def _is_of_family(built: Opaque) -> bool:
     """True if an import names a library that RLlib depends on."""
     name = built.args[0] if len(built.args) == 1 else None
@@ -119,7 +163,9 @@ def _is_of_family(built: Opaque) -> bool:
 def _attribute(built: Opaque) -> tuple[Kind, str]:
     """The kind of `getattr(owner, name)` for an owner that the file makes."""
     owner, name = built.args[:2] if len(built.args) >= 2 else (None, None)
-    if not isinstance(owner, Opaque) or not isinstance(name, str) or name.startswith("__"):
+    if not isinstance(owner, Opaque) or not isinstance(name, str):
+        return "runner", "reaches any attribute by name"
+    if name.startswith("__") and name != _GETSTATE:
         return "runner", "reaches any attribute by name"
     importer = owner.ref.name if isinstance(owner.ref, GlobalRef) else ""
     if importer in _IMPORTERS and not (owner.args == ("sys",) and name in _STANDARD_STREAMS):

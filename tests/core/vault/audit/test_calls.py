@@ -5,6 +5,10 @@ import importlib
 import operator
 import os
 import pickle
+from collections import UserDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Optional, Union
 
 import pytest
 from rlconnect.core.errors import CheckpointError
@@ -141,3 +145,50 @@ def test_code_of_an_author_is_no_runner(value):
 
     assert unsafe_calls(trace, decoded, "f.pkl") == []
     assert {"author", "unknown", "rebuilding"} >= {c.kind for c in calls_of(trace, decoded, "f")}
+
+
+class Hinted:
+    """A class with type hints that name what starts threads."""
+
+    pool: Optional[ThreadPoolExecutor] = None  # noqa: UP045
+    pools: list[ThreadPoolExecutor]
+
+    def run(self, a: ThreadPoolExecutor | None, f: Callable[[ThreadPoolExecutor], None]):
+        """Do nothing."""
+
+
+Hinted.__module__ = "__main__"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"algorithm_class": Hinted},
+        {"state": object.__getstate__ if hasattr(object, "__getstate__") else 1},
+        {"state": Call(getattr, Call(UserDict), "__getstate__")},
+    ],
+)
+def test_names_in_type_hints_and_getstate_are_listed_not_called(value):
+    """Checkpoints that pickle an Algorithm by value are safe: loading calls none of these."""
+    trace, decoded = traced(cloudpickle.dumps(value))
+
+    assert unsafe_calls(trace, decoded, "f.pkl") == []
+    assert calls_of(trace, decoded, "f.pkl")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"data": Optional[ThreadPoolExecutor]},  # noqa: UP045
+        {"callbacks": Call(operator.getitem, os.system, "x")},
+        Call(functools.reduce, operator.call if hasattr(operator, "call") else map, (os.system,)),
+        {"f": Call(getattr, Call(getattr, Call(UserDict), "__getstate__"), "__self__")},
+        Call(getattr, Call(importlib.import_module, "os"), "__getstate__"),
+        [Hinted, Call(os.system, "x")],
+        [Hinted, Call(map, ThreadPoolExecutor, [1])],
+        [Hinted, Call(map, Call(operator.getitem, Union, (ThreadPoolExecutor, int)), [1])],
+    ],
+)
+def test_what_is_used_outside_type_hints_stays_unsafe(value):
+    """A name in plain data or among the arguments of a call may be called, hint or not."""
+    assert runners(cloudpickle.dumps(value))
