@@ -307,5 +307,7 @@ def checked_dtype(value: Any, what: str, kinds: str = "biufc") -> np.dtype[Any]:
 
 
 def checked_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
-    """Bytes an array of `shape` and `dtype` takes."""
+    """Return the bytes of an array; refuse elements that the bytes do not account for."""
+    if not dtype.itemsize and math.prod(shape):
+        raise corrupt(f"an array of shape {shape} has elements of no size", found=dtype.str)
     return dtype.itemsize * math.prod(shape)
