@@ -307,5 +307,8 @@ def checked_dtype(value: Any, what: str, kinds: str = "biufc") -> np.dtype[Any]:
 
 
 def checked_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
-    """Bytes an array of `shape` and `dtype` takes."""
-    return dtype.itemsize * math.prod(shape)
+    """Return the bytes of an array; refuse elements that the bytes do not account for."""
+    elements = math.prod(shape)
+    if elements and not dtype.itemsize:
+        raise corrupt(f"an array of shape {shape} has elements of no size", found=dtype.str)
+    return elements * dtype.itemsize

@@ -10,6 +10,7 @@ refused, or handed to the caller's `on_pickle`, never run. Decoded arrays share 
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -23,6 +24,8 @@ from .budget import checked_bytes, checked_dtype, checked_shape, corrupt
 _COMPLEX: Final = re.compile(r"\(?[-+0-9.einfaj]{1,80}\)?")
 _TEXT_DTYPE: Final = re.compile(r"[<>|=]?[SU]\d{1,9}")
 _TIME_DTYPE: Final = re.compile(r"[<>|=]?[mM]8(\[(\d{0,6})(Y|M|W|D|h|m|s|ms|us|ns)\])?")
+_MAX_EMPTY_PRODUCT: Final = 1 << 20
+"""Limit of the product of the other axes of an empty array: each row may become a list."""
 
 
 def encode_msgpack_object(value: Any) -> Any:
@@ -116,6 +119,8 @@ def _decode_array(value: Mapping[Any, Any], on_pickle: Callable[[bytes], Any] | 
     dtype = _dtype(value)
     shape = checked_shape(_get(value, "shape"), "an array")
     data = _data(value)
+    if 0 in shape and math.prod(max(size, 1) for size in shape) > _MAX_EMPTY_PRODUCT:
+        raise corrupt("an empty array has axes that are too long", found=shape)
     if checked_bytes(shape, dtype) != len(data):
         raise corrupt(
             f"an array of shape {shape} and dtype {dtype} does not fit its data",

@@ -111,6 +111,28 @@ def test_contradictions_are_corrupt(change):
         decode_msgpack_object({**GOOD, **change})
 
 
+@pytest.mark.parametrize("dtype", ["U0", "<U0", ">U0", "=U0", "S0", "|S0", "<S0", "|V0", "V0"])
+@pytest.mark.parametrize("shape", [[1], [10**9], [2**40, 3], [1] * 20])
+@pytest.mark.parametrize("as_key", [str, str.encode])
+def test_elements_of_no_size_are_corrupt(dtype, shape, as_key):
+    """An array whose elements take no bytes is refused, however many elements it declares."""
+    data = {"nd": True, "type": dtype, "kind": b"", "shape": shape, "data": b""}
+
+    with pytest.raises(CorruptCheckpointError):
+        decode_msgpack_object({as_key(key): value for key, value in data.items()})
+
+
+@pytest.mark.parametrize("dtype", ["<f4", "|b1", "<U3", "|S1", "<M8[s]"])
+@pytest.mark.parametrize("shape", [[10**9, 0], [0, 10**9], [2**13, 0, 2**13]])
+def test_empty_arrays_with_long_axes_are_corrupt(dtype, shape):
+    """No bytes must not stand for a billion empty rows, each of which may become a list."""
+    data = {b"nd": True, b"type": dtype, b"kind": b"", b"shape": shape, b"data": b""}
+
+    with pytest.raises(CorruptCheckpointError):
+        decode_msgpack_object(data)
+    assert decode_msgpack_object({**data, b"shape": [3, 0, 84, 84]}).shape == (3, 0, 84, 84)
+
+
 def test_impossible_characters_are_corrupt():
     """Text arrays whose numbers are no characters are refused, not handed on to break later."""
     data = {**GOOD, b"type": "<U2", b"shape": [1], b"data": b"\xff" * 8}
