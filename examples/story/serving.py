@@ -134,6 +134,7 @@ def served(old, new, episodes, tell):
         ended = server.wait(30)
         server.stderr.close()
     assert ended == 0, f"the server ended with {ended}"
-    wrong = wrong_answers(player.episodes, {1: old, 2: new})
+    promoted = rlconnect.load(new, allow_program=True)
+    wrong = wrong_answers(player.episodes, {1: old, 2: promoted})
     assert not wrong, f"{wrong} answers were not the policy's own"
     return {"stages": stages, "agreed": agreed, "steps": sum(map(len, player.episodes))}

@@ -74,7 +74,7 @@ def test_every_output_can_be_migrated_or_says_why_not(tmp_path):
             assert migrate(source, out).is_done
             assert verify(policy, out, samples=1).is_equal
     with pytest.raises(ConfigError, match="migrate the checkpoint that it was exported from"):
-        migrate("examples/checkpoints/ppo-pendulum.onnx")
+        migrate("examples/checkpoints/ppo-pendulum.onnx", allow_program=True)
     with pytest.raises(CheckpointError, match="migrate the old checkpoint again"):
         migrate(tmp_path / "ray")
 
