@@ -110,18 +110,16 @@ def show_program(file: Path, *, as_json: bool) -> None:
 
     manifest = read_manifest(file)
     with at(f"{file.name}.json"):
-        _, *lines = written_lines(file, manifest)
-        lines = [
-            line.replace("  checked against", "  its manifest claims: checked against")
-            for line in lines
-        ]
+        _, *lines = written_lines(file, manifest, is_claim=True)
     if as_json:
         print_json(manifest)
         return
     show_lines(f"an exported policy: {visible(str(file))}", *lines)
 
 
-def written_lines(out: Path, manifest: dict[str, Any], dry_run: bool = False) -> list[str]:
+def written_lines(
+    out: Path, manifest: dict[str, Any], dry_run: bool = False, *, is_claim: bool = False
+) -> list[str]:
     """What was written: what goes in, what comes out, what it does."""
     from ..core.text.visible import visible
 
@@ -131,7 +129,8 @@ def written_lines(out: Path, manifest: dict[str, Any], dry_run: bool = False) ->
         f"  in   {', '.join(map(_port, manifest['inputs']))}",
         f"  out  {', '.join(map(_port, manifest['outputs']))}",
         f"  does {' -> '.join(manifest['pieces'])}",
-        f"  checked against the policy: equal within {manifest['tolerance']:g}",
+        f"  {'its manifest claims: ' if is_claim else ''}checked against the policy: "
+        f"equal within {manifest['tolerance']:g}",
     ]
     if manifest["kind"] == "pt2":
         lines.append(

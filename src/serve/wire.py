@@ -230,6 +230,8 @@ def either_ended(ended: list[Any]) -> Any:
     """
     if not ended:
         return None
+    if all(isinstance(value, bool) for value in ended):
+        return any(ended)
     try:
         flags = [np.asarray(value, np.float64) for value in ended]
         if not all(np.isfinite(flag).all() for flag in flags):

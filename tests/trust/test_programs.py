@@ -138,6 +138,21 @@ def operator(members, gadget):
     return {**members, MODEL: text.replace("torch.ops.aten.tanh.default", "torch.load")}
 
 
+def call_operator(members, gadget):
+    text = members[MODEL].decode()
+    return {**members, MODEL: text.replace("torch.ops.aten.tanh.default", "_operator.call")}
+
+
+def long_expression(members, gadget):
+    text = members[MODEL].decode()
+    return {**members, MODEL: text.replace("Symbol('s", "1" * 10_000 + "!Symbol('s")}
+
+
+def power(members, gadget):
+    text = members[MODEL].decode()
+    return {**members, MODEL: text.replace("Symbol('s", "9**9**9+Symbol('s")}
+
+
 HOSTILE = [
     pickled_weight,
     pickled_constant,
@@ -149,6 +164,9 @@ HOSTILE = [
     second_model,
     expression,
     operator,
+    call_operator,
+    long_expression,
+    power,
 ]
 
 

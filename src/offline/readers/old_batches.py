@@ -29,7 +29,7 @@ _ONE_NUMBER_A_ROW: Final = ("rewards", "dones", "terminateds", "eps_id", "t", "a
 _NUMBERS_ALONE: Final = frozenset(
     {"rewards", "dones", "terminateds", "truncateds", "eps_id", "agent_index", "t"}
 )
-NEEDED: Final = _NUMBERS_ALONE | {"obs", "new_obs", "actions", "type"}
+_NEEDED: Final = _NUMBERS_ALONE | {"obs", "new_obs", "actions", "type"}
 """Columns without which a line cannot be used; all others are side columns."""
 _WHOLE: Final = frozenset({"eps_id", "agent_index", "t"})
 _BEYOND: Final = 2.0**63
@@ -88,7 +88,7 @@ def _sample_batch(
                 column = _column(value, rows, budget, name)
                 columns[name] = list(column) if name in INFOS else column
         except CorruptCheckpointError as error:
-            if odd is None or name in NEEDED:
+            if odd is None or name in _NEEDED:
                 raise
             odd.append(error)
     rows = _checked_rows(columns)
