@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import os
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Final, TypeAlias
+from typing import IO, Any, Final, TypeAlias, cast
 
 from ...data.file_names import names_trouble
 from ...errors import CheckpointError, CorruptCheckpointError, LimitExceededError
-from ..decode.load_limits import Limits, too_many_files
+from ..decode.load_limits import Limits, allow_more, too_many_files
 from .number_files import ZIP_ERRORS
 
 _CHUNK: Final = 1 << 20
-_MOST_RATIO: Final = 1000
+_MAX_HEADER: Final = 1 << 20
+"""Bytes that all headers of one member of a tar may take: names and extended attributes."""
 _Member: TypeAlias = tuple[str, IO[bytes]]
+_OPENERS: Final[dict[bytes, Callable[[Path], Any]]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZ": bz2.open,
+    b"\xfd7": lzma.open,
+}
 
 
 @contextmanager
@@ -33,11 +42,11 @@ def unpacked(path: str | os.PathLike[str], limits: Limits) -> Iterator[Path]:
                 with zipfile.ZipFile(path) as archive:
                     _unpack(_zipped(archive), Path(path), folder, limits)
             else:
-                with tarfile.open(path) as tar:
-                    _unpack(_tarred(tar), Path(path), folder, limits)
+                with _tar_stream(Path(path), limits) as stream:
+                    _unpack(_tarred(stream), Path(path), folder, limits)
         except CheckpointError:
             raise
-        except (*ZIP_ERRORS, tarfile.TarError, ValueError) as error:
+        except (*ZIP_ERRORS, tarfile.TarError, lzma.LZMAError, ValueError) as error:
             raise CorruptCheckpointError(
                 f"{name} cannot be unpacked ({str(error)[:200]})",
                 hint="fetch the archive again.",
@@ -52,22 +61,88 @@ def _zipped(archive: zipfile.ZipFile) -> Iterator[_Member]:
                 yield member.filename, source
 
 
-def _tarred(archive: tarfile.TarFile) -> Iterator[_Member]:
-    for member in archive:
-        if member.isdir():
-            continue
-        source = archive.extractfile(member) if member.isreg() else None
-        if source is None:
-            raise CorruptCheckpointError(
-                f"{member.name[:80]!r} in the archive is no file",
-                hint="pack the checkpoint's files themselves, not links to them.",
-            )
-        yield member.name, source
+class _TarStream:
+    """The unpacked bytes of a tar, forward only; `tarfile` reads headers without a limit."""
+
+    def __init__(self, file: IO[bytes], packed: int, most: int) -> None:
+        self._file = file
+        self._packed, self._most = packed, most
+        self._at = 0
+        self.header_left: int | None = _MAX_HEADER
+        """Bytes left for headers; None while the content of a member is read."""
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, size: int) -> bytes:
+        if self.header_left is not None:
+            if size > self.header_left:
+                raise LimitExceededError(
+                    "the headers of a file in the archive are too long",
+                    expected=f"at most {_MAX_HEADER:,} bytes",
+                    hint="pack the checkpoint again, without extended attributes.",
+                )
+            self.header_left -= size
+        return self._next(size)
+
+    def seek(self, position: int) -> int:
+        if position < self._at:
+            raise tarfile.ReadError("files in the archive overlap")
+        while self._at < position:
+            if not self._next(min(_CHUNK, position - self._at)):
+                raise tarfile.ReadError("unexpected end of data")
+        return self._at
+
+    def _next(self, size: int) -> bytes:
+        data = self._file.read(size)
+        self._at += len(data)
+        # Each file adds a header and padding to what it contains.
+        if self._at > self._most:
+            raise _too_large(self._packed, self._most)
+        return data
+
+
+@contextmanager
+def _tar_stream(path: Path, limits: Limits) -> Iterator[_TarStream]:
+    with open(path, "rb") as file:
+        opener = _OPENERS.get(file.read(2))
+    packed, most = _sizes(path, limits)
+    with cast("IO[bytes]", opener(path) if opener else open(path, "rb")) as file:
+        yield _TarStream(file, packed, most + 4 * tarfile.BLOCKSIZE * limits.max_entries)
+
+
+def _tarred(stream: _TarStream) -> Iterator[_Member]:
+    archive: Any = tarfile.TarFile(fileobj=cast("IO[bytes]", stream))
+    while (member := archive.next()) is not None:
+        archive.members.clear()
+        archive.pax_headers.clear()
+        if not member.isdir():
+            source = archive.extractfile(member) if member.isreg() else None
+            if source is None:
+                raise CorruptCheckpointError(
+                    f"{member.name[:80]!r} in the archive is no file",
+                    hint="pack the checkpoint's files themselves, not links to them.",
+                )
+            stream.header_left = None
+            yield member.name, source
+        stream.header_left = _MAX_HEADER
+
+
+def _sizes(path: Path, limits: Limits) -> tuple[int, int]:
+    """Bytes of an archive, and how many it may unpack to."""
+    packed = path.stat().st_size
+    return packed, min(limits.max_file_bytes, limits.base_memory + limits.memory_factor * packed)
+
+
+def _too_large(packed: int, most: int) -> LimitExceededError:
+    return LimitExceededError(
+        f"an archive that unfolds from {packed:,} to more than {most:,} bytes",
+        hint=allow_more("base_memory"),
+    )
 
 
 def _unpack(members: Iterator[_Member], path: Path, folder: Path, limits: Limits) -> None:
-    packed = path.stat().st_size
-    most = min(limits.max_file_bytes, limits.base_memory + _MOST_RATIO * packed)
+    packed, most = _sizes(path, limits)
     left = most
     for number, (text, source) in enumerate(members):
         name = PurePosixPath(text)
@@ -87,9 +162,7 @@ def _unpack(members: Iterator[_Member], path: Path, folder: Path, limits: Limits
             while block := source.read(_CHUNK):
                 left -= len(block)
                 if left < 0:
-                    raise LimitExceededError(
-                        f"an archive that unfolds from {packed:,} to more than {most:,} bytes"
-                    )
+                    raise _too_large(packed, most)
                 file.write(block)
 
 
