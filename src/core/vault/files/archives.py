@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import tarfile
@@ -17,16 +18,18 @@ from typing import IO, Any, Final, TypeAlias, cast
 from ...data.file_names import names_trouble
 from ...errors import CheckpointError, CorruptCheckpointError, LimitExceededError
 from ..decode.load_limits import Limits, allow_more, too_many_files
+from ..decode.zip_archives import opened_zip
 from .number_files import ZIP_ERRORS
+from .reading import checked_size
 
 _CHUNK: Final = 1 << 20
 _MAX_HEADER: Final = 1 << 20
 """Bytes that all headers of one member of a tar may take: names and extended attributes."""
 _Member: TypeAlias = tuple[str, IO[bytes]]
-_OPENERS: Final[dict[bytes, Callable[[Path], Any]]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZ": bz2.open,
-    b"\xfd7": lzma.open,
+_OPENERS: Final[dict[bytes, Callable[[IO[bytes], Limits], Any]]] = {
+    b"\x1f\x8b": lambda file, _: gzip.GzipFile(fileobj=file),
+    b"BZ": lambda file, _: bz2.BZ2File(file),
+    b"\xfd7": lambda file, limits: io.BufferedReader(_XzFile(file, 3 * limits.base_memory)),
 }
 
 
@@ -39,7 +42,7 @@ def unpacked(path: str | os.PathLike[str], limits: Limits) -> Iterator[Path]:
         folder.mkdir()
         try:
             if name.lower().endswith(".zip"):
-                with zipfile.ZipFile(path) as archive:
+                with opened_zip(path, limits) as archive:
                     _unpack(_zipped(archive), Path(path), folder, limits)
             else:
                 with _tar_stream(Path(path), limits) as stream:
@@ -59,6 +62,43 @@ def _zipped(archive: zipfile.ZipFile) -> Iterator[_Member]:
         if not member.is_dir():
             with archive.open(member) as source:
                 yield member.filename, source
+
+
+class _XzFile(io.RawIOBase):
+    """The unpacked bytes of an `.xz` file; its decoder may take `most` bytes (`xz -9` 65 MiB)."""
+
+    def __init__(self, file: IO[bytes], most: int) -> None:
+        self._file, self._most = file, most
+        self._stream = lzma.LZMADecompressor(memlimit=most)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while True:
+            packed = b""
+            if self._stream.eof:
+                packed = self._stream.unused_data or self._file.read(_CHUNK)
+                if not packed:
+                    return 0
+                self._stream = lzma.LZMADecompressor(memlimit=self._most)
+            elif self._stream.needs_input:
+                packed = self._file.read(_CHUNK)
+                if not packed:
+                    raise EOFError("the archive is cut")
+            try:
+                data = self._stream.decompress(packed, len(buffer))
+            except lzma.LZMAError as error:
+                if "limit" not in str(error):
+                    raise
+                raise LimitExceededError(
+                    "the .xz archive needs a decoder with a larger dictionary",
+                    expected=f"one that takes at most {self._most:,} bytes",
+                    hint=allow_more("base_memory"),
+                ) from None
+            if data:
+                buffer[: len(data)] = data
+                return len(data)
 
 
 class _TarStream:
@@ -104,11 +144,12 @@ class _TarStream:
 
 @contextmanager
 def _tar_stream(path: Path, limits: Limits) -> Iterator[_TarStream]:
+    packed, most = _sizes(path, limits)
+    most += 4 * tarfile.BLOCKSIZE * limits.max_entries
     with open(path, "rb") as file:
         opener = _OPENERS.get(file.read(2))
-    packed, most = _sizes(path, limits)
-    with cast("IO[bytes]", opener(path) if opener else open(path, "rb")) as file:
-        yield _TarStream(file, packed, most + 4 * tarfile.BLOCKSIZE * limits.max_entries)
+        file.seek(0)
+        yield _TarStream(opener(file, limits) if opener else file, packed, most)
 
 
 def _tarred(stream: _TarStream) -> Iterator[_Member]:
@@ -130,7 +171,8 @@ def _tarred(stream: _TarStream) -> Iterator[_Member]:
 
 def _sizes(path: Path, limits: Limits) -> tuple[int, int]:
     """Bytes of an archive, and how many it may unpack to."""
-    packed = path.stat().st_size
+    with open(path, "rb") as file:
+        _, packed = checked_size(file.fileno(), path.name, limits.max_file_bytes)
     return packed, min(limits.max_file_bytes, limits.base_memory + limits.memory_factor * packed)
 
 

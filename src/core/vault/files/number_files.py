@@ -15,6 +15,7 @@ import numpy as np
 from ...errors import CorruptCheckpointError
 from ...types import Array
 from ..decode.load_limits import Budget, limits_in_force
+from ..decode.zip_archives import opened_zip
 from .reading import read_bytes
 
 ZIP_ERRORS: Final = (zipfile.BadZipFile, zlib.error, RuntimeError, OSError, EOFError)
@@ -38,7 +39,7 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
     budget = Budget(limits_in_force(), len(data))
     arrays = {}
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with opened_zip(data, limits_in_force()) as archive:
             for info in archive.infolist():
                 name, what = info.filename.removesuffix(".npy"), f"{file.name}/{info.filename}"
                 budget.spend(info.file_size, what)
