@@ -199,7 +199,13 @@ class MetricsLogger:
                 for stat in self._stats.values():
                     stat.hand_over()
             return reports
-        return nested((path, stat.hand_over()) for path, stat in self._stats.items())
+        return nested((path, self._handed_over(stat)) for path, stat in self._stats.items())
+
+    def _handed_over(self, stat: Stat) -> Stat:
+        """Return what is new in a stat; the root keeps its lifetime sums."""
+        if self._is_root and isinstance(stat, LifetimeSum):
+            return stat.snapshot()
+        return stat.hand_over()
 
     def hand_over(self, name: str) -> dict[str, Any]:
         """Give what was logged under keys of that last name to `aggregate` of another logger."""
