@@ -34,8 +34,8 @@ def compute_gae_for_sample_batch(
         policy: Its `config` tells `gamma`, `lambda`, `use_gae` and `use_critic`; it is asked for
             the value after the last step, if the episode went on.
         sample_batch: The steps of one episode, with "vf_preds".
-        other_agent_batches: Taken for Ray's signature.
-        episode: Taken for Ray's signature.
+        other_agent_batches: Accepted for compatibility with Ray.
+        episode: Accepted for compatibility with Ray.
 
     Returns:
         `sample_batch` itself.

@@ -249,7 +249,7 @@ class SampleBatch(ColumnStore):
 
         Args:
             device: A torch device or its name.
-            framework: Only "torch" is there.
+            framework: Only "torch" is supported.
             pin_memory: Pin the memory first, for a faster way to the GPU.
             use_stream: Copy without waiting.
             stream: The CUDA stream to copy on.

@@ -33,7 +33,7 @@ def add_time_dimension(
     Args:
         padded_inputs: numpy or torch; which one is found out.
         seq_lens: One length per sequence; only their number is read.
-        framework: Taken for Ray's signature.
+        framework: Accepted for compatibility with Ray.
         time_major: Put the time axis first.
 
     Example:
@@ -66,7 +66,7 @@ def pad_batch_to_sequences_of_same_size(
         batch_divisibility_req: What the number of rows must divide by.
         feature_keys: Columns to pad, if not all.
         view_requirements: Columns not needed for training are left alone.
-        _enable_new_api_stack: Taken for Ray's signature.
+        _enable_new_api_stack: Accepted for compatibility with Ray.
         padding: "zero", or "last" to repeat the last step.
     """
     if batch.zero_padded:

@@ -21,7 +21,7 @@ class NoopModel(LegacyModel):
     """Hand the flat observation through, as floats."""
 
     def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
-        """Give `obs_flat` back; the state passes through."""
+        """Return `obs_flat` back; the state passes through."""
         return input_dict["obs_flat"].float(), state
 
     def value_function(self) -> Tensor:

@@ -55,7 +55,7 @@ MODEL_DEFAULTS: Final[dict[str, Any]] = {
 
 
 def with_defaults(model_config: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a copy of the settings with every unset one at its default; unknown keys are kept."""
+    """Return a copy of the settings with every unset one at its default; unknown keys are kept."""
     config = {**MODEL_DEFAULTS, **model_config}
     # One switch for both, before Ray 1.3; -1 says it is not used.
     if config["lstm_use_prev_action_reward"] not in (-1, False, None):
@@ -64,7 +64,7 @@ def with_defaults(model_config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def get_filter_config(shape: Sequence[int]) -> list[list[Any]]:
-    """Give the convolutions the old stack uses for an image when none are set.
+    """Return the convolutions the old stack uses for an image when none are set.
 
     Args:
         shape: `(H, W)`, `(H, W, C)` or `(C, H, W)`.

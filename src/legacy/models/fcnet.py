@@ -73,7 +73,7 @@ class FullyConnectedNetwork(LegacyModel):
         return LayersByUse(self._hidden_layers, self._logits, self._value_branch, critic, free)
 
     def value_function(self) -> Tensor:
-        """Give the value estimates `(B,)` of the last `forward`."""
+        """Return the value estimates `(B,)` of the last `forward`."""
         if self._features is None:
             raise PieceError("value_function() was called before forward().")
         features = self._features

@@ -174,7 +174,7 @@ def restore_original_dimensions(obs: Any, obs_space: Space[Any], tensorlib: Any 
     Args:
         obs: Array or tensor; returned as it is where the space was not nested.
         obs_space: Of the flattened observations; its `original_space` is the nested one.
-        tensorlib: Taken for Ray's signature.
+        tensorlib: Accepted for compatibility with Ray.
 
     Example:
         >>> from gymnasium.spaces import Box, Discrete, Tuple
@@ -193,6 +193,6 @@ def flatten(obs: Any, framework: str = "torch") -> Any:
 
     Args:
         obs: Array or tensor `(B, ...)`.
-        framework: Taken for Ray's signature.
+        framework: Accepted for compatibility with Ray.
     """
     return obs.reshape(obs.shape[0], -1)

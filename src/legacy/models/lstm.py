@@ -82,7 +82,7 @@ class WrapperNetwork(TorchModelV2):
         """Make what remembers, over features of a width; gives the width of what comes out."""
 
     def value_function(self) -> Tensor:
-        """Give the value estimates `(B * T,)` of the last `forward`."""
+        """Return the value estimates `(B * T,)` of the last `forward`."""
         if self._features is None:
             raise PieceError("value_function() was called before forward().")
         value: Tensor = self._value_branch(self._features)
@@ -159,7 +159,7 @@ class LSTMWrapper(WrapperNetwork, RecurrentNetwork):
         return LayersByUse(inner.trunk, self._logits_branch, self._value_branch)
 
     def get_initial_state(self) -> list[Tensor]:
-        """Give zeros for `[h, c]`, `(cell_size,)` each, on the device of the weights."""
+        """Return zeros for `[h, c]`, `(cell_size,)` each, on the device of the weights."""
         like = next(self.lstm.parameters())
         return [like.new_zeros(self.cell_size), like.new_zeros(self.cell_size)]
 

@@ -41,8 +41,8 @@ class ModelCatalog:
             action_space: Where the actions go.
             config: The model settings; its `custom_action_dist` is a class or a registered name.
             dist_type: "deterministic", a class, or a registered name, instead of the default.
-            framework: Only torch is there.
-            **kwargs: Taken for Ray's signature.
+            framework: Only "torch" is supported.
+            **kwargs: Accepted for compatibility with Ray.
 
         Returns:
             What builds the distribution from `(inputs, model)`, and the number of inputs.
@@ -73,7 +73,7 @@ class ModelCatalog:
             action_space: Where actions come from.
             num_outputs: Width of the outputs; None leaves it to the network.
             model_config: The model settings; its `custom_model` is a class or a registered name.
-            framework: Only torch is there.
+            framework: Only "torch" is supported.
             name: A name for messages.
             model_interface: A class to mix in front of the network.
             default_model: The network to take instead of the one chosen by space.

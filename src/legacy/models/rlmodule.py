@@ -61,7 +61,7 @@ class Encoder(nn.Module):
         self.column = column
 
     def forward(self, columns: Any, state: list[Tensor], seq_lens: Any) -> Encoded:
-        """Give features `(B, n)` and the next state."""
+        """Return features `(B, n)` and the next state."""
         return self.net(columns[self.column].float()), []
 
 
@@ -74,7 +74,7 @@ class LstmEncoder(nn.Module):
         self.lstm = lstm
 
     def forward(self, columns: Any, state: list[Tensor], seq_lens: Any) -> Encoded:
-        """Give features `(B, n)` and the next state."""
+        """Return features `(B, n)` and the next state."""
         if self.tokenizer is None:
             x = columns["obs_flat"].float()
         else:
@@ -295,14 +295,14 @@ class RLModuleNet(LegacyModel):
         return outputs, state_out
 
     def value_function(self) -> Tensor:
-        """Give the value estimates `(B,)` of the last `forward`."""
+        """Return the value estimates `(B,)` of the last `forward`."""
         if self._critic is None or self.vf is None:
             raise PieceError("there are no values: forward() has not run, or there is no critic.")
         value: Tensor = self.vf(self._critic)
         return value.squeeze(-1)
 
     def get_initial_state(self) -> list[Tensor]:
-        """Give zeros `(layers, cells)` for each `h` and `c`; empty without an LSTM."""
+        """Return zeros `(layers, cells)` for each `h` and `c`; empty without an LSTM."""
         lstms = [part.lstm for part in self.encoders if isinstance(part, LstmEncoder)]
         return [
             next(lstm.parameters()).new_zeros(lstm.num_layers, lstm.hidden_size)

@@ -107,7 +107,7 @@ class AgentCollector:
         intial_states: Recurrent states before the first step; RLlib spells it so.
         is_policy_recurrent: Whether batches say how long their sequences are.
         is_training: Keep everything; otherwise only as much as some view looks back.
-        _enable_new_api_stack: Taken for Ray's signature.
+        _enable_new_api_stack: Accepted for compatibility with Ray.
 
     Example:
         >>> from rlconnect.legacy.views.views import ViewRequirement
