@@ -1,8 +1,8 @@
-"""What every old-stack network can do, and the base a user's own network was written against.
+"""Base classes of old-stack networks, including the base class for custom networks.
 
-`TorchModelV2` is the mixin of Ray's documents: `class Net(TorchModelV2, nn.Module)` with both
-initializers called by hand, in either order. Our own networks derive from `LegacyModel`, which is
-both at once. Which network for which settings: `catalog.py`.
+`TorchModelV2` is the mixin of Ray's documentation: `class Net(TorchModelV2, nn.Module)`, with both
+initializers called explicitly, in either order. Built-in networks derive from `LegacyModel`, which
+combines both. `catalog.py` selects the network for given settings.
 """
 
 from __future__ import annotations

@@ -85,15 +85,15 @@ def get_filter_config(shape: Sequence[int]) -> list[list[Any]]:
 
 
 KERAS_LAYERS: Final = "_keras_layers"
-"""The model setting that says that a network is TensorFlow's, which differs from torch's.
+"""Model setting of networks that TensorFlow saved, which differ from torch networks.
 
-Attention: the dense layers of a unit have a bias, and layer norms another epsilon. Images: the
-layers of `post_fcnet_hiddens` all have their activation, and a shared value is read from the last.
-Dueling Q branches without hidden layers: the value one has an output layer all the same. The
-weights' names tell, as they stay when a policy is exported.
+Attention: the dense layers of a unit have a bias, and layer norms use another epsilon. Images: all
+layers of `post_fcnet_hiddens` have an activation, and a shared value uses the last of them. Dueling
+Q branches without hidden layers have an output layer for the value. The names of the weights
+identify such networks, and are kept when a policy is exported.
 """
 NORM_EPSILON: Final = 1e-3
-"""What Keras adds to a variance."""
+"""The number that Keras adds to a variance."""
 _BIASED: Final = "._layer.1._model.0.bias"
 _POST: Final = "_post_fcnet."
 _VALUE: Final = "value_module.V._model.0.weight"

@@ -210,7 +210,7 @@ class LayerReader:
         return [(number, f"{name}.{number}") for number in numbers]
 
 
-# What may lie inside `encoder`, the actor's first; BC's has nothing inside, but is one itself.
+# Possible parts of `encoder`, the actor's first; the encoder of BC has no parts.
 _ENCODERS = ("encoder", "actor_encoder", "critic_encoder")
 
 
@@ -273,7 +273,7 @@ class RLModuleNet(LegacyModel):
 
     @property
     def encoders(self) -> list[nn.Module]:
-        """The actor's encoder, and the critic's where it has one of its own."""
+        """The encoder of the actor, and that of the critic if it is separate."""
         return [self.encoder.get_submodule(name) for name in self._inner] or [self.encoder]
 
     def forward(
