@@ -31,7 +31,7 @@ def action_width(space: Space[Any]) -> int:
 
 
 def action_encoder(space: Space[Any]) -> Callable[[Any], Float32]:
-    """Return the function that encodes actions `(B, ...)` as `(B, width)`, discrete ones one-hot."""
+    """Return the function that encodes actions `(B, ...)` as `(B, width)`, one-hot if discrete."""
     encoders = [_encoder(leaf) for leaf in leaf_spaces(space)]
     if not isinstance(space, (Dict, Tuple)):
         only = encoders[0]
