@@ -71,9 +71,7 @@ def dense_claims(
     units = [*first, *post]
     ends_hidden = bool(settings["no_final_linear"])
     if not units and (ends_hidden or is_q):
-        units = hidden[
-            -1:
-        ]  # without a final linear layer, the last layer is as wide as the outputs
+        units = hidden[-1:]  # without a final linear layer, the last layer gives the outputs
     is_other = hidden[:-1] != units[:-1] or len(hidden) != len(units)
     if is_other or (not ends_hidden and hidden != units):
         names = "fcnet_hiddens" + (f" and post_fcnet_hiddens={post}" if post else "")

@@ -92,8 +92,8 @@ class Family:
         network: The network as data, read off the shapes of the weights, by which numpy acts; a
             `ConfigError` leaves it to torch, as None does for all of them.
         distribution: The action distribution, by space, algorithm and trainer config.
-            claims: Contradictions of settings and weights, by trainer config, weights and action space.
-            tf: How to read TensorFlow's weights; None if not supported.
+        claims: Contradictions of settings and weights, by trainer config, weights and space.
+        tf: How to read TensorFlow's weights; None if not supported.
     """
 
     head: Callable[[Blueprint], PolicyHead]
@@ -127,8 +127,8 @@ def check_agreement(algorithm: str, config: Settings, weights: Settings, action_
     Raises:
         WeightsError: They do, and one of them decides how the policy acts; both are named.
     """
-    # Each layer of a described network is checked against its weights, and an RLModule's weights give
-    # it is built.
+    # The layers of a described network are checked against its weights, and an RLModule is built
+    # from the shapes of its weights.
     is_described = network_in(config) is not None
     if not is_described and not any(name.startswith("encoder.") for name in weights):
         refuse_disagreement(family(algorithm).claims(config, weights, action_space))

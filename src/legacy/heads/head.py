@@ -147,8 +147,8 @@ _COMPONENT: Final = re.compile(r"(^|\.)(cnns?|flatten|one_hot)[._]\d+\.")
 def load_weights(model: nn.Module, weights: Mapping[str, Any]) -> None:
     """Copy weights into a model by name, strictly; on an error, the model is unchanged.
 
-    Aliases of a loaded tensor may be missing (`cnns.0` is also `cnn_0`), and so may constant buffers
-    and the names in the model's `unused_weights`.
+    Aliases of a loaded tensor (`cnns.0` is also `cnn_0`), constant buffers and the names in the
+    model's `unused_weights` may be missing.
 
     Raises:
         WeightsError: Names are missing or unexpected, or shapes differ; all of them are listed

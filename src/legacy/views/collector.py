@@ -337,8 +337,8 @@ class AgentCollector:
     def _before(self, name: str, value: Nest) -> Nest:
         """Return the value before the first value of a column.
 
-        As in RLlib: the initial state for states, zeros if the policy uses views named "prev_actions"
-        or "prev_rewards", else the value itself.
+        As in RLlib: the initial state for states, zeros if the policy uses views named
+        "prev_actions" or "prev_rewards", else the value itself.
         """
         if name.startswith("state_out_") and self.initial_states:
             number = int(name.rpartition("_")[2])

@@ -23,10 +23,10 @@ class Slot:
 
     Attributes:
         index: Its position in the history store.
-            t: The number of its step, -1 for the first observation.
-            unroll_id: A unique number.
-            steps: Number of steps after the first observation.
-            newest: The columns of its last step, if it was processed alone.
+        t: The number of its step, -1 for the first observation.
+        unroll_id: A unique number.
+        steps: Number of steps after the first observation.
+        newest: The columns of its last step, if it was processed alone.
     """
 
     __slots__ = ("index", "newest", "steps", "t", "unroll_id")

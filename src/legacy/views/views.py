@@ -31,10 +31,11 @@ class ViewRequirement:
     Args:
         data_col: The column to read; the view's own name where None.
         space: What one entry looks like; a scalar float where None.
-        shift: Offset from the current step: a number, a list, or "first:last[:step]", both inclusive.
-            index: Stored, but not used.
-            batch_repeat_value: In training batches, one entry covers this many rows.
-            used_for_compute_actions: Whether the policy needs it for inference.
+        shift: Offset from the current step: a number, a list, or "first:last[:step]" with both
+            ends included.
+        index: Stored, but not used.
+        batch_repeat_value: In training batches, one entry covers this many rows.
+        used_for_compute_actions: Whether the policy needs it for inference.
         used_for_training: Whether the policy needs it to learn.
 
     Example:
@@ -214,8 +215,8 @@ def shifted_as_ray(shifts: tuple[int, ...], reach: int) -> tuple[int, ...]:
     """Return the shifts that Ray uses if "prev_actions" or "prev_rewards" is a view.
 
     Ray then counts from one position too early in a history of `reach` steps, and wraps around at
-    its start. This is correct if every view looks one step back. If one looks further back, previous
-    earlier actions and rewards come a step late. Policies were trained on what it reads.
+    its start. This is correct if every view looks one step back. If one looks further back,
+    previous actions and rewards come a step late. Policies were trained with these values.
 
     Example:
         >>> shifted_as_ray((-1,), 1), shifted_as_ray((-1,), 3), shifted_as_ray((-3, -2, -1), 3)
