@@ -92,7 +92,7 @@ def tolerate_narrow_encodings() -> None:
 
 @contextmanager
 def progress_line(what: str, *, shown: bool = True) -> Iterator[Callable[[int, int | None], None]]:
-    """Give a function to call with how much is done and how much there is.
+    """Return a function to call with how much is done and how much there is.
 
     Args:
         what: The work, in one word.

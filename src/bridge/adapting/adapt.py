@@ -155,7 +155,7 @@ def adapt(
     action_space: Space[Any] | None = None,
     **options: Any,
 ) -> Any:
-    """Give a copy of a policy that acts in a changed environment.
+    """Return a copy of a policy for a changed environment.
 
     The steps become connectors of the copy: they run with it, and are saved and loaded with it.
 

@@ -106,7 +106,7 @@ class RunningMultiAgentEpisodes(Running):
         )
 
     def begin(self, index: int, observations: Mapping[Hashable, Any], infos: Any) -> None:
-        """Give a pending episode its first observations."""
+        """Add the first observations to a pending episode."""
         try:
             self.episodes[index].add_env_reset(observations=observations, infos=infos)
         except RlconnectError as error:

@@ -146,7 +146,7 @@ class MetricsLogger:
                 tell()
 
     def so_far(self, key: tuple[str, ...]) -> Any:
-        """Give the result under a key without what waits; 0 where there is none."""
+        """Return the result of a key without pending values; 0 if the key does not exist."""
         stat = self._stats.get(key)
         return 0 if stat is None else stat.peek()
 
@@ -157,7 +157,7 @@ class MetricsLogger:
         compile: bool = True,
         throughput: bool = False,
     ) -> Any:
-        """Give the present result under a key, a nested dict if there is more than one.
+        """Return the present result under a key, a nested dict if there is more than one.
 
         Args:
             key: The key; None for all.
@@ -272,7 +272,7 @@ class MetricsLogger:
         self._timers.clear()
 
     def get_state(self) -> dict[str, Any]:
-        """Give everything as plain data."""
+        """Return everything as plain data."""
         self.settle()
         return {
             "stats": {_SEPARATOR.join(path): stat.get_state() for path, stat in self._stats.items()}
