@@ -35,6 +35,8 @@ THEME: Final = Theme(
 )
 LEVEL_STYLES: Final = {
     "complete": "good",
+    "not runnable": "warn",
+    "not loadable": "warn",
     "needs code": "warn",
     "weights only": "warn",
     "state only": "label",
@@ -43,6 +45,7 @@ LEVEL_STYLES: Final = {
     "unreadable": "bad",
     "unsafe": "bad",
 }
+FINDINGS: Final = frozenset(level for level, style in LEVEL_STYLES.items() if style == "bad")
 LEVEL_MARKS: Final = {"good": "●", "warn": "◐", "bad": "○", "label": "·"}
 
 
