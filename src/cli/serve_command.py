@@ -57,9 +57,13 @@ def serve(
         int | None,
         typer.Option("--policy-server-port", metavar="P", help="Answer Ray's PolicyClients there."),
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", min=1, help="How many processes answer; 1."),
+    allow_host: Annotated[
+        str | None,
+        typer.Option("--allow-host", metavar="NAMES", help="Further names of a local server."),
+    ] = None,
+    allow_origin: Annotated[
+        str | None,
+        typer.Option("--allow-origin", metavar="ORIGINS", help="Web pages that may use it."),
     ] = None,
     move_sessions: Annotated[
         bool,
@@ -100,7 +104,7 @@ def serve(
         "tls_key": tls_key, "cors": cors, "access_log": access_log or None, "record": record,
         "policies": policies or None, "agents": loading.agents(), "rllink_port": rllink_port,
         "policy_server_port": policy_server_port, "move_sessions": move_sessions or None,
-        "workers": workers,
+        "allow_host": allow_host, "allow_origin": allow_origin,
     }  # fmt: skip
     serving = ServeSettings.read(flags, file=settings)
 
@@ -112,13 +116,11 @@ def serve(
 
     gc.disable()  # until the server runs: nothing goes that is imported
     try:
-        from ..serve.process import run
+        from ..serve.server import run
 
-        code = run(serving, started, policy_ids=chosen.ids, options=loading.words())
+        run(serving, started, policy_ids=chosen.ids, options=loading.words())
     finally:
         gc.enable()
-    if code:
-        raise typer.Exit(code)
 
 
 def serve_admin(

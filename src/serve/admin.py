@@ -13,8 +13,7 @@ from ..core.errors import ConfigError, RlconnectError
 from .answers import may
 from .app import App, Reply
 from .errors import ServeError
-from .http.messages import Request, json_response
-from .http.protocol import Answer
+from .messages import Answer, Request, json_response
 from .models import Model
 from .settings import ServeSettings
 from .versions import Version
@@ -35,13 +34,15 @@ def first_versions(
     versions, agents = [], dict(settings.agents)
     if not settings.policies:
         raise ConfigError("there is nothing to serve", expected="the path of a checkpoint")
-    for prefix, path in settings.policies.items():
-        loading = {**options, "policy_mapping_fn": settings.agents or None}
-        policies = as_policies(path, **loading)
+    for prefix, source in settings.policies.items():
+        loading: Mapping[str, Any] = {**options, "policy_mapping_fn": settings.agents or None}
+        is_path = isinstance(source, str)
+        policies = as_policies(source, **loading) if is_path else as_policies(source)
         for id_, policy in policies.items():
             if policy_ids is not None and id_ not in policy_ids:
                 continue
             name = id_ if not prefix else prefix if len(policies) == 1 else f"{prefix}/{id_}"
+            path = source if is_path else policy.path
             version = Version(name, 1, policy, path, settings.max_waiting, loading)
             version.try_out()
             versions.append(version)

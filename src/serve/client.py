@@ -125,7 +125,7 @@ class Client(Asking):
     def end(self, session: str) -> None:
         """End a session; one that is gone already is no error."""
         try:
-            self._ask("DELETE", f"/v1/sessions/{quote(session, safe='')}", None, True)
+            self._ask("DELETE", f"/v1/sessions/{quote(session, safe='')}", None, True, session)
         except ServeError as error:
             if error.status not in (404, 410):
                 raise

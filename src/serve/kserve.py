@@ -17,8 +17,7 @@ from ..core.spaces.walk import leaf_spaces
 from ..core.version import __version__
 from .app import App
 from .errors import ServeError
-from .http.messages import Request, Response, json_response
-from .http.protocol import Answer
+from .messages import Answer, Request, Response, json_response
 from .models import Model
 from .wire import JSON_CODEC
 
