@@ -273,9 +273,9 @@ def main(argv: list[str] | None = None) -> int:
         0
     """
     from . import failures
-    from .theme import one_line_warnings, tolerate_narrow_encodings
+    from .theme import one_line_warnings, prepare_streams
 
-    tolerate_narrow_encodings()
+    prepare_streams()
     as_json = "--json" in take_command_line(argv)
     paths = list(sys.path)
     try:
