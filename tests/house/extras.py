@@ -38,7 +38,7 @@ TESTS = {
         "tests/v2/distributed/test_runner_actors.py::test_same_episodes_for_a_seed_and_merged_filters",
     ],
     "remote": ["tests/core/vault/files/test_remote.py"],
-    "serve": ["tests/serve/test_uvloop.py"],
+    "serve": ["tests/serve/test_application.py"],
     "video": ["tests/bridge/test_filmed_rollouts.py"],
     "wandb": ["tests/v2/logging/test_services.py::test_wandb_takes_it_offline"],
 }
