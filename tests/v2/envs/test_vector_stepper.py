@@ -4,7 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from rlconnect.core.errors import ConfigError
-from rlconnect.v2.envs.foreign_envs import ForeignEnvs, split_infos
+from rlconnect.v2.envs.vector_stepper import VectorStepper, split_infos
 
 from ..env_runners.counting import Count
 
@@ -20,7 +20,7 @@ def vector(mode):
 @NEEDS_MODES
 def test_a_reset_in_the_next_step_has_no_last_observations_apart():
     """The end is what the step returns, the reset what the next one does."""
-    envs = ForeignEnvs(vector(MODES.NEXT_STEP))
+    envs = VectorStepper(vector(MODES.NEXT_STEP))
     envs.reset_all(seed=0)
     made = [envs.advance(np.array([0, 0])) for _ in range(4)]
     assert not envs.is_same_step
@@ -31,7 +31,7 @@ def test_a_reset_in_the_next_step_has_no_last_observations_apart():
 @NEEDS_MODES
 def test_a_reset_in_the_same_step_gives_the_last_observations():
     """They are taken out of the infos of the end, with the infos that belong to them."""
-    envs = ForeignEnvs(vector(MODES.SAME_STEP))
+    envs = VectorStepper(vector(MODES.SAME_STEP))
     envs.reset_all(seed=0)
     made = [envs.advance(np.array([0, 0])) for _ in range(3)]
     assert envs.is_same_step
@@ -46,13 +46,13 @@ def test_a_reset_in_the_same_step_gives_the_last_observations():
 def test_a_vector_that_does_not_reset_is_refused():
     """Nobody would reset its environments."""
     with pytest.raises(ConfigError, match="does not reset"):
-        ForeignEnvs(vector(MODES.DISABLED))
+        VectorStepper(vector(MODES.DISABLED))
 
 
 def test_a_vector_that_raises_is_made_anew_as_a_whole():
     """All episodes are lost, and told of as failed."""
     make = lambda: gym.vector.SyncVectorEnv([lambda: Count({"raise_at": (0, 2)})] * 2)  # noqa: E731
-    envs = ForeignEnvs(make, is_restarting=True)
+    envs = VectorStepper(make, is_restarting=True)
     first = envs.vector_env
     envs.reset_all(seed=0)
     envs.advance(np.array([0, 0]))
