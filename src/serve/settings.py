@@ -12,6 +12,8 @@ from ..core.data.toml import parse_toml
 from ..core.errors import CheckpointNotFoundError, ConfigError
 
 PREFIX: Final = "RLCONNECT_SERVE_"
+_PORTS: Final = frozenset({"port", "policy_server_port", "rllink_port"})
+_LAST_PORT: Final = 65535
 _TABLES: Final = {"policies": "paths by name", "agents": "names of policies by agent"}
 
 
@@ -105,7 +107,16 @@ class ServeSettings:
             raise ConfigError(
                 f"no setting {unknown[0]!r} of a server", expected=", ".join(sorted(kinds))
             )
-        return cls(**{name: _typed(value, kinds[name]) for name, value in values.items()})
+        settings = {name: _typed(value, kinds[name]) for name, value in values.items()}
+        for name in _PORTS & set(settings):
+            if not 0 <= settings[name] <= _LAST_PORT:
+                raise ConfigError(
+                    f"the setting {name!r} of a server",
+                    expected=f"a port from 0 to {_LAST_PORT}",
+                    found=str(settings[name]),
+                    hint="give a port in this range; 0 for any that is free.",
+                )
+        return cls(**settings)
 
 
 def _of_file(path: Path) -> dict[str, Any]:

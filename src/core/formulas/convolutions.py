@@ -75,6 +75,6 @@ def last_cells(in_size: Sequence[int], filters: Sequence[Sequence[Any]]) -> tupl
 
 
 def pair(value: int | Sequence[int]) -> tuple[int, int]:
-    """Give (vertical, horizontal) of a kernel or stride that may be one number for both."""
+    """Return (vertical, horizontal) of a kernel or stride that may be one number for both."""
     first, second = value if isinstance(value, Sequence) else (value, value)
     return int(first), int(second)

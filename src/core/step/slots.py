@@ -168,7 +168,7 @@ class Slots:
         return row
 
     def _close(self, key: Key) -> None:
-        """Give a slot's row back, as new."""
+        """Reset the row of a slot and mark it as free."""
         row = self._row_of.pop(key)
         for memory, start in zip(self.memory, self.start, strict=True):
             memory[row] = start
