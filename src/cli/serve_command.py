@@ -35,7 +35,7 @@ def serve(
         float | None, typer.Option("--session-ttl", help="Seconds one may lie unused; 3600.")
     ] = None,
     max_body: Annotated[
-        int | None, typer.Option("--max-body", min=1, help="Bytes of a request; 16 MiB.")
+        int | None, typer.Option("--max-body", min=1, help="Bytes of a request; 4 MiB.")
     ] = None,
     token: Annotated[str | None, typer.Option("--token", help="What clients have to show.")] = None,
     admin_token: Annotated[
@@ -129,8 +129,7 @@ def serve_admin(
         str | None,
         typer.Argument(
             metavar="WHAT",
-            help="load, canary, canary_off, shadow, shadow_off, promote, rollback; "
-            "left out, what there is is told.",
+            help="load, promote or rollback; if left out, the policies are listed.",
         ),
     ] = None,
     path: Annotated[
@@ -141,9 +140,6 @@ def serve_admin(
     ] = None,
     version: Annotated[
         int | None, typer.Option("--version", help="A version that is loaded already.")
-    ] = None,
-    share: Annotated[
-        float | None, typer.Option("--share", help="Of new sessions that a canary gets; 0.05.")
     ] = None,
     move: Annotated[
         bool | None,
@@ -160,14 +156,14 @@ def serve_admin(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Change the policies of a running server: try a new version, compare it, promote it."""
+    """Change the policies of a running server: load a new version, promote it, go back."""
     from ..serve.client import Client
 
     with Client(url, policy=policy, token=token) as client:
         if do is None:
             policies = client.policies()
         else:
-            fields = {"path": path, "version": version, "share": share, "move": move}
+            fields = {"path": path, "version": version, "move": move}
             policies = [client.admin(do, **fields)]
     if as_json:
         print_json({"policies": policies})
@@ -178,11 +174,3 @@ def serve_admin(
         )
         if "moved" in acting:
             typer.echo(f"  {acting['moved']:,} sessions moved to it, {acting['stayed']:,} stayed")
-        for kind, tail in (
-            ("canary", "gets {share:.1%} of new sessions"),
-            ("shadow", "is compared: {differ:,} of {rows:,} rows differ"),
-        ):
-            if kind in acting:
-                typer.echo(
-                    f"  {kind}: version {acting[kind]['version']} {tail.format(**acting[kind])}"
-                )

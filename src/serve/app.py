@@ -257,7 +257,7 @@ class App:
                 session_id,
                 f"{unknown_why}, and a new one has step 0" if self.is_strict else unknown_why,
             )
-        version = model.version_for(session_id)
+        version = model.current
         session = self.sessions.begin(key, version)
         version.sessions += 1
         return session, True
@@ -408,7 +408,7 @@ class App:
 
     def gauges(self) -> dict[str, float]:
         """What is measured just now, by name with its labels."""
-        return gauges_of(self.sessions, self.models.values())
+        return gauges_of(self.sessions, self.models.values(), self.recorder)
 
     def _metrics(self, request: Request) -> Response:
         text = self.metrics.text(self.gauges())

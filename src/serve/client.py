@@ -131,7 +131,7 @@ class Client(Asking):
                 raise
 
     def admin(self, do: str, **fields: Any) -> dict[str, Any]:
-        """Change a policy: "load", "canary", "shadow", "promote" and so on; see `admin.change`."""
+        """Change a policy: "load", "promote" or "rollback"; see `admin.change`."""
         command = {"do": do, "policy": self._policy, **fields}
         body = MSGPACK_CODEC.encode(
             {name: value for name, value in command.items() if value is not None}

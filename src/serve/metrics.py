@@ -110,13 +110,16 @@ def labels(**values: object) -> str:
     return "{" + ",".join(f'{name}="{text}"' for name, text in pairs) + "}"
 
 
-def gauges_of(sessions: Any, models: Iterable[Any]) -> dict[str, float]:
+def gauges_of(sessions: Any, models: Iterable[Any], recorder: Any = None) -> dict[str, float]:
     """What is measured just now of sessions and of policies, by name with its labels."""
     gauges: dict[str, float] = {
         "rlconnect_sessions": len(sessions),
         "rlconnect_sessions_evicted_total": sessions.evicted,
         "rlconnect_sessions_expired_total": sessions.expired,
     }
+    if recorder is not None:
+        gauges["rlconnect_episodes_recorded_total"] = recorder.episodes
+        gauges["rlconnect_episodes_lost_total"] = recorder.failed
     for model in models:
         for version in model.versions.values():
             label = labels(policy=model.name, version=version.number)

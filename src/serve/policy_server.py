@@ -72,7 +72,7 @@ class Episode:
                 raise ServeError(400, "too_many_agents", f"more than {_MOST_AGENTS:,} agents")
             # A tab: no name that a client may give holds one.
             key = (model.name, f"{self.id}\t{'' if agent is _ALONE else repr(agent)}")
-            version = model.version_for(self.id)
+            version = model.current
             version.sessions += 1
             pair = self.agents[agent] = (model, Session(key, version, time.monotonic()))
         return pair[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -18,6 +19,7 @@ _GRACE: Final = 0.25
 """Seconds in which a client may still send a request after the server has begun to shut down."""
 _REFUSAL: Final = 1.0
 """Seconds for which a connection over the limit is kept to be answered."""
+_MOST_REFUSED: Final = 16
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -26,10 +28,12 @@ class LimitedProtocol(HttpToolsProtocol):
     Attributes:
         most: Connections at a time; on more, only /healthz is answered.
         read_timeout: Seconds for a request to arrive completely.
+        refused: The last connections over the limit, which wait for a request to refuse.
     """
 
-    most = 4096
-    read_timeout = 20.0
+    most: int
+    read_timeout: float
+    refused: deque[LimitedProtocol]
 
     _begun = math.inf  # when the first byte of an incomplete request arrived
     _is_in_head = _is_draining = _is_over = False
@@ -43,6 +47,9 @@ class LimitedProtocol(HttpToolsProtocol):
         if len(self.connections) > self.most:
             self._is_over, self._begun = True, self._begun - self.read_timeout + _REFUSAL
             self.app = self._only_health
+            self.refused.append(self)
+            if len(self.refused) > _MOST_REFUSED:
+                self.refused.popleft()._refuse(503, "too many connections")
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser, and refuse headers that do not end."""
@@ -128,6 +135,8 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _refuse(self, status: int, error: str) -> None:
         cycle = self.cycle
+        if self.transport.is_closing():
+            return
         if cycle is None or (cycle.response_complete if self._is_in_head else
                              not cycle.response_started):  # fmt: skip
             self.transport.write(_refusal(status, error))

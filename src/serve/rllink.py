@@ -245,10 +245,10 @@ class RLlink:
             raise ServeError(400, "bad_field", "policy has to be a text")
         model = self._app.model(name)
         if kind.startswith("EPISODES"):
-            await self._take(model.version_for(link.session), fields, size)
+            await self._take(model.current, fields, size)
             if kind == "EPISODES":
                 return Frame()
-        version = model.version_for(link.session)
+        version = model.current
         frames = self._configs if kind == "GET_CONFIG" else self._states
         if version not in frames:
             make = _config_frame if kind == "GET_CONFIG" else _state_frame

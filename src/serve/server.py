@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import re
 import signal
 import socket
 import ssl
 import sys
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from ..core.errors import CheckpointNotFoundError, ConfigError, MissingExtraError, RlconnectError
-from . import admin, kserve
+from . import admin
 from .admin import first_versions
 from .answers import log
 from .app import App
@@ -23,6 +25,7 @@ from .models import Model
 from .sessions import SessionTable
 from .settings import ServeSettings
 
+_ORIGIN: Final = re.compile(r"\*|[a-z][a-z0-9+.-]*://[A-Za-z0-9.:\[\]-]+")
 _TIDY: Final = 2.0
 """Seconds after which there is time to look for what loading left behind."""
 _KEEP_ALIVE: Final = 75
@@ -53,7 +56,7 @@ def run(
         logging.getLogger("rlconnect.serve.access").addHandler(handler)
         logging.getLogger("rlconnect.serve.access").setLevel(logging.INFO)
     app = app_of(settings, **loading)
-    _run_loop(lambda: Server(app, settings).run(started))
+    run_loop(lambda: Server(app, settings).run(started))
 
 
 def app_of(settings: ServeSettings, **loading: Any) -> App:
@@ -80,8 +83,11 @@ def empty_app(settings: ServeSettings) -> App:
     """Return the endpoints without a policy.
 
     Raises:
-        ConfigError: Episodes cannot be recorded at the given place.
+        ConfigError: Episodes cannot be recorded at the given place, or `cors` is not an origin.
     """
+    if settings.cors and not _ORIGIN.fullmatch(settings.cors):
+        raise ConfigError("cors", expected="an origin such as https://pages.example, or *",
+                          found=repr(settings.cors)[:80])  # fmt: skip
     recorder = None
     if settings.record:
         from .recording import Recorder
@@ -95,7 +101,6 @@ def empty_app(settings: ServeSettings) -> App:
         recorder=recorder,
     )
     admin.mount(app, settings.admin_token)
-    kserve.mount(app)
     return app
 
 
@@ -164,7 +169,11 @@ class Server:
         from .protocol import LimitedProtocol
 
         settings = self.settings
-        limits = {"most": settings.max_connections, "read_timeout": settings.read_timeout}
+        limits: dict[str, Any] = {
+            "most": settings.max_connections,
+            "read_timeout": settings.read_timeout,
+            "refused": deque(),
+        }
         with suppress(ImportError):
             import resource
 
@@ -303,7 +312,7 @@ def _tidy() -> None:
     gc.enable()
 
 
-def _run_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+def run_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run a coroutine in a new loop, of uvloop if that is installed."""
     try:
         import uvloop

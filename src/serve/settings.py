@@ -58,7 +58,7 @@ class ServeSettings:
     port: int = 8000
     max_sessions: int = 10_000
     session_ttl: float = 3600.0
-    max_body: int = 16 << 20
+    max_body: int = 4 << 20
     max_connections: int = 4096
     max_waiting: int = 2048
     read_timeout: float = 20.0
