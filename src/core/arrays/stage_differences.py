@@ -63,8 +63,11 @@ class StageComparison:
         agreement: The share of rows that are equal within the tolerance.
         histogram: How many are equal, then how many differ by up to each power of `DECADES`, and
             by more than that.
-        """Add the outputs of two policies for the same observations, one per row."""
-        rounding = self._rounding_errors(theirs.get("observation"))
+        note: Why numbers could not be compared, if so.
+        worst: The largest difference; None if there is none.
+        by_output: The largest difference of each number of a row, by name, in descending order;
+            at most 16 of them.
+        rounding: The largest addition to the tolerance for rounding errors of large sums.
     """
 
     name: str
@@ -112,7 +115,7 @@ class Differences:
         theirs: Mapping[str, Nest],
         observations: Sequence[Nest] | None = None,
     ) -> None:
-        """Add the outputs of two policies for the same observations, one a row."""
+        """Add the outputs of two policies for the same observations, one per row."""
         rounding = self._rounding_errors(theirs.get("observation"))
         for name in STAGES:
             if name in ours and name in theirs:
