@@ -168,7 +168,10 @@ class Application:
         headers = dict(listed)
         if len(headers) != len(listed) and sum(name == b"host" for name, _ in listed) > 1:
             raise ServeError(400, "bad_request", "the request has several Host headers")
-        if b"host" not in headers and scope["http_version"] == "1.1":
+        version = scope["http_version"]
+        if version in ("0.9", "2.0"):
+            raise ServeError(400, "bad_request", f"HTTP/{version} is not supported")
+        if b"host" not in headers and version == "1.1":
             raise ServeError(400, "bad_request", "the request has no Host header")
         if headers.get(b"transfer-encoding", b"chunked").lower() != b"chunked":
             raise ServeError(400, "bad_request", "the body has an unknown transfer coding")

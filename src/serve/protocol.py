@@ -42,7 +42,8 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock; refuse connections over the limit."""
-        super().connection_made(transport)
+        self._joined = _JoinedWrites(transport, self.loop)
+        super().connection_made(self._joined)  # type: ignore[arg-type]
         self._begun = self.loop.time()
         if len(self.connections) > self.most:
             self._is_over, self._begun = True, self._begun - self.read_timeout + _REFUSAL
@@ -66,6 +67,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def eof_received(self) -> bool:  # type: ignore[override]
         """Answer complete requests of a client that has closed its side."""
         if self.cycle is None or self.cycle.response_complete or self.cycle.more_body:
+            self._joined.flush()
             return False
         self.cycle.keep_alive = False
         return True
@@ -78,8 +80,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Check the request line and the headers, and start the application."""
         self._is_in_head = False
-        is_known = self.parser.get_http_version() in ("1.1", "1.0")
-        refused = 0 if is_known and self.url[:1] == b"/" else 400
+        refused = 0 if self.url[:1] == b"/" else 400
         if len(self.headers) > _MOST_HEADERS or (
             self._head > _MOST_HEAD
             and len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
@@ -147,6 +148,34 @@ class LimitedProtocol(HttpToolsProtocol):
         app: Any = self.config.loaded_app if is_health else _refusing(503)
         await app(scope, receive, send)
         self.transport.close()
+
+
+class _JoinedWrites:
+    """Transport that sends the head and the body of a response with one system call."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._held: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send data together with what else is written in this iteration of the loop."""
+        if not self._held:
+            self._loop.call_soon(self.flush)
+        self._held.append(data)
+
+    def close(self) -> None:
+        """Close the connection after all data is sent."""
+        self.flush()
+        self._transport.close()
+
+    def flush(self) -> None:
+        """Send now."""
+        if self._held:
+            data, self._held = b"".join(self._held), []
+            self._transport.write(data)
 
 
 def _refusing(status: int) -> Any:

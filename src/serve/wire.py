@@ -86,7 +86,7 @@ def _from_json(body: bytes) -> Any:
         raise ServeError(400, "bad_json", f"more than {_MOST_CONTAINERS:,} lists or maps",
                          hint="send msgpack, with arrays as typed bytes.")  # fmt: skip
     try:
-        return json.loads(body, parse_constant=_no_constant)
+        return _DECODER.decode(body.decode())
     except (ValueError, RecursionError) as error:
         raise ServeError(400, "bad_json", f"the body is no JSON: {str(error)[:120]}") from None
 
@@ -114,7 +114,7 @@ def _to_json(value: Any) -> bytes:
 
 
 def _dumped(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), default=_plain, allow_nan=False).encode()
+    return _ENCODER.encode(value).encode()
 
 
 def _finite(leaf: Any) -> Any:
@@ -172,6 +172,8 @@ def _to_msgpack(value: Any) -> bytes:
     return packed
 
 
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant)
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), default=_plain, allow_nan=False)
 JSON_CODEC: Final = Codec(JSON, _from_json, _to_json)
 MSGPACK_CODEC: Final = Codec(MSGPACK, _from_msgpack, _to_msgpack)
 
