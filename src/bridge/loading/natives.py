@@ -213,7 +213,7 @@ def _in_folder(
             for name, folder in folders.items()
         }
         return Natives(players, mapping or mapping_of(content))
-    if (Path(path) / MIGRATION_FILE).is_file():
+    if os.path.isfile(Path(path, MIGRATION_FILE)):
         from .triples import migrated_in
 
         migrated = migrated_in(path, words_of(options))

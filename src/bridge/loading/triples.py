@@ -232,7 +232,7 @@ def migrated_in(path: str | os.PathLike[str], options: Mapping[str, Any]) -> V2T
     folder = Path(path)
     with one_load():
         migration = read_beside(folder, MIGRATION_FILE)
-        if not part_of(folder, LEARNER_CONNECTOR).is_dir():
+        if not os.path.isdir(part_of(folder, LEARNER_CONNECTOR)):
             del kinds[LEARNER_CONNECTOR]
         parts = ((kind, part_of(folder, name), options) for name, kind in kinds.items())
         to_module, module, to_env, *learner = read_parts(*parts)
@@ -318,7 +318,7 @@ def _set_mapping(pipelines: Sequence[Any], casting: Casting, *, is_given: bool) 
 def _id_in(path: Any) -> str:
     """What a policy that was saved alone is called."""
     file = Path(path) / COMPONENT_JSON
-    data = read_json(file, limits_in_force()) if file.is_file() else {}
+    data = read_json(file, limits_in_force()) if os.path.isfile(file) else {}
     name = data.get(POLICY)
     return name if isinstance(name, str) and name else DEFAULT_MODULE_ID
 
@@ -326,8 +326,8 @@ def _id_in(path: Any) -> str:
 def _steps_sampled(path: Any) -> int:
     """How many steps an algorithm's runner or an actor had sampled; 0 of another folder."""
     file = Path(path) / COMPONENT_JSON
-    if not (Path(path) / ENV_RUNNER).is_dir():
-        data = read_json(file, limits_in_force()) if file.is_file() else {}
+    if not os.path.isdir(Path(path, ENV_RUNNER)):
+        data = read_json(file, limits_in_force()) if os.path.isfile(file) else {}
         with at(COMPONENT_JSON, STEPS):
             return count(data.get(STEPS, 0))
     runner = locate(Path(path), limits_in_force()).child(ENV_RUNNER)

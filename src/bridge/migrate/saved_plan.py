@@ -38,13 +38,13 @@ _PROOFS: Final = ("samples", "length", "seed", "absolute", "relative")
 
 def is_migrated(path: str | os.PathLike[str]) -> bool:
     """Whether a folder holds a migrated policy."""
-    return Path(path, MIGRATION_FILE).is_file()
+    return os.path.isfile(Path(path, MIGRATION_FILE))
 
 
 def saved_plan(path: str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
     """What a file or a migrated folder says of a plan, and where the plan's source lies."""
     target = Path(path)
-    if target.is_dir():
+    if os.path.isdir(target):
         return _of_folder(target)
     try:
         data = read_json(target, limits_in_force(), follow=True)
@@ -66,7 +66,7 @@ def _of_folder(folder: Path) -> tuple[Mapping[str, Any], str]:
     copied = part_of(folder, SOURCE)
     if data.get("kind") == NATIVE:
         return data, str(folder)
-    if copied.is_dir():
+    if os.path.isdir(copied):
         return data, str(copied)
     source = str(data.get("source") or "")
     if not source or not os.path.lexists(source):

@@ -48,7 +48,7 @@ def take_migrated(
         ConfigError: Its module cannot be trained by this algorithm.
     """
     folder = Path(os.path.abspath(path))
-    if not (folder / MIGRATION_FILE).is_file() or not (folder / MODULE).is_dir():
+    if not os.path.isfile(folder / MIGRATION_FILE) or not os.path.isdir(folder / MODULE):
         raise CheckpointNotFoundError(
             f"{folder} holds no migrated policy",
             expected=f"a folder that `migrate` wrote, with {MIGRATION_FILE}",
