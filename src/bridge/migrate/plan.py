@@ -368,7 +368,8 @@ def plan_migration(
         path_or_policy: A path, a result of `rlconnect.load`, or an old-stack policy.
         policy_id: The policy to migrate, if the checkpoint contains several.
         observation_space: The observation space of the environment, if a custom connector changes
-            it. **options: Those of `Policy.from_checkpoint`: `custom_models` and so on.
+            it.
+        **options: Those of `Policy.from_checkpoint`: `custom_models` and so on.
 
     Raises:
         ConfigError: The checkpoint holds several policies and none was named.
