@@ -1,4 +1,4 @@
-"""What may stand in place of a setting: values to try, and distributions to draw from."""
+"""Replacements of settings in a search: values to try, and distributions to sample from."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def choice(categories: Sequence[Any]) -> Domain:
 
 
 def uniform(lower: float, upper: float) -> Domain:
-    """Draw a number between two, all alike."""
+    """Sample uniformly from a range."""
     return Domain(lambda source, spec: float(source.uniform(lower, upper)), "uniform", lower, upper)
 
 
@@ -96,7 +96,7 @@ def quniform(lower: float, upper: float, q: float) -> Domain:
 
 
 def loguniform(lower: float, upper: float, base: float | None = None) -> Domain:
-    """Draw a number between two, all orders of magnitude alike; `base` means nothing."""
+    """Sample log-uniformly from a range; `base` is ignored."""
     low, high = _logs(lower, upper, "loguniform")
     return Domain(lambda source, spec: exp(source.uniform(low, high)), "loguniform", lower, upper)
 
@@ -118,7 +118,7 @@ def qrandint(lower: int, upper: int, q: int = 1) -> Domain:
 
 
 def lograndint(lower: int, upper: int, base: float | None = None) -> Domain:
-    """Draw an integer from `lower` to below `upper`, all orders of magnitude alike."""
+    """Sample an integer log-uniformly from `lower` to below `upper`."""
     low, high = _logs(lower, upper, "lograndint")
     return Domain(
         lambda source, spec: int(exp(source.uniform(low, high))), "lograndint", lower, upper
@@ -171,6 +171,6 @@ def _logs(lower: float, upper: float, name: str) -> tuple[float, float]:
         raise ConfigError(
             f"{name}({lower}, {upper})",
             expected="bounds above 0",
-            hint="give the bounds themselves, not their logarithms.",
+            hint="pass the bounds themselves, not their logarithms.",
         )
     return log(lower), log(upper)

@@ -36,7 +36,7 @@ class SettingsStore:
     """
 
     SECTIONS: ClassVar[Mapping[str, Section]] = {}
-    """What can be set, by the name of the method that sets it."""
+    """Sections of settings, by the name of their method."""
 
     def __init__(self) -> None:
         self._is_frozen = False
@@ -58,7 +58,7 @@ class SettingsStore:
         raise unknown_setting(name, [*self.__dict__], type(self).__name__)
 
     def freeze(self) -> None:
-        """Allow no more changes."""
+        """Disallow further changes."""
         self._is_frozen = True
 
     def copy(self, copy_frozen: bool | None = None) -> Self:
@@ -247,14 +247,14 @@ def _plain(value: Any) -> Any:
 
 
 def _named(leaf: Any) -> Any:
-    """A class or function by its dotted name; whatever else as it is."""
+    """Return the dotted name of a class or function; other values are unchanged."""
     if isinstance(leaf, (type, FunctionType)):
         return f"{leaf.__module__}.{leaf.__qualname__}"
     return leaf
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """What a value holds that holds nothing further; a value by itself is its only leaf.
+    """Yield the innermost values of a nested value; a plain value is its only leaf.
 
     Example:
         >>> list(leaves({"a": [1, (2,)], "b": None}))
