@@ -95,7 +95,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         self._rates = Rates()
         self._last_result: ResultDict = {}
         self._logdir: str | None = None
-        self._logger = None if logger_creator is None else logger_creator(made.to_dict())
+        self._logger = None if logger_creator is None else logger_creator(dict(made.items()))
         self.progress_line = ProgressLine(sys.stderr) if sys.stderr.isatty() else None
         self.setup(made)
         self._hooks.call("on_algorithm_init", algorithm=self, metrics_logger=self.metrics)
@@ -113,7 +113,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
 
     @classmethod
     def as_trainable(cls, config: AlgorithmConfig | Mapping[str, Any] | None = None) -> Any:
-        """Give a class that Ray Tune trains: `ray.tune.Tuner(PPO.as_trainable(config))`.
+        """Return a class that Ray Tune trains: `ray.tune.Tuner(PPO.as_trainable(config))`.
 
         A trial's settings, by the keys of `config.to_dict()`, go before these. Trials are saved as
         `save()` does, go on after they were cut off, and may be given other settings on the way
@@ -327,7 +327,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         self._progress.begin()
         result = {**self.step(), **self._progress.end()}
         self._rates.add_to(result)
-        result["config"] = self.config.to_dict()
+        result["config"] = dict(self.config.items())
         self._last_result = result
         self._hooks.call(
             "on_train_result", algorithm=self, metrics_logger=self.metrics, result=result
