@@ -34,7 +34,6 @@ from ..core.vault.file_names import (
     RESULT_TABLE,
     RESULTS,
     RUN_SPACES,
-    TRIAL_END,
 )
 from ..core.vault.files.reading import read_json
 from .damaged import Damage
@@ -327,7 +326,7 @@ def _trials(folder: Path) -> Iterator[Trial]:
             if place.parent not in states:
                 states[place.parent] = _states(place.parent)
             folders.clear()
-            yield Trial(place, states[place.parent].get(place.name) or _end(place))
+            yield Trial(place, states[place.parent].get(place.name) or {})
         folders[:] = [each for each in folders if not _NUMBERED.fullmatch(each)]
 
 
@@ -355,12 +354,6 @@ def _states(run: Path) -> dict[str, dict[str, Any]]:
                     _saved(each[1]) if isinstance(each, list) and each[1:] else {}
                 )
     return by_trial
-
-
-def _end(trial: Path) -> dict[str, Any]:
-    """How a trial of our own Tuner has ended, if it has."""
-    end = _json_in(trial / TRIAL_END) if os.path.isfile(trial / TRIAL_END) else None
-    return {"status": end.get("status")} if end else {}
 
 
 def _saved(text: Any) -> dict[str, int]:

@@ -12,7 +12,6 @@ from ...core.errors import ConfigError
 from ...core.text.near_names import did_you_mean
 from ...core.trust import Slot
 from .rules import SETTINGS, Rule
-from .search_space import is_open
 
 
 class _NotProvided:
@@ -96,6 +95,20 @@ def settings_dict(meaning: str, attribute: str = "", **more: Any) -> Setting:
     return Setting({}, SETTINGS, meaning, attribute, merges=True, **more)
 
 
+def is_open(value: Any) -> bool:
+    """Return True if a value contains something for Ray Tune to try or to draw.
+
+    Example:
+        >>> is_open({"lr": {"grid_search": [0.1, 0.2]}}), is_open({"lr": 0.1})
+        (True, False)
+    """
+    if isinstance(value, Mapping):
+        return "grid_search" in value or any(map(is_open, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(is_open, value))
+    return any(each.__module__ == "ray.tune.search.sample" for each in type(value).__mro__)
+
+
 @dataclass(frozen=True)
 class Section:
     """Settings by the name they are given under.
@@ -132,7 +145,7 @@ class Section:
             now = self._name_now(name)
             setting = self.settings[now]
             kept = value
-            if not is_open(value):  # Checked as soon as a trial has a value for it.
+            if not is_open(value):  # Checked when a trial has drawn a value.
                 self.check(now, value)
                 kept = value if setting.convert is None else setting.convert(value)
             values[self.attribute(now)] = setting, kept

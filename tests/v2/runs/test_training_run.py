@@ -17,15 +17,14 @@ from rlconnect.core.errors import (
 )
 from rlconnect.v2 import PPO, LossError, PPOConfig, RLlibCallback
 from rlconnect.v2.logging import loggers
-from rlconnect.v2.tuning import CheckpointConfig
-from rlconnect.v2.tuning.stopping import enough_of
-from rlconnect.v2.tuning.training_run import DamagedCheckpointWarning, TrainingRun
+from rlconnect.v2.runs.stop_criteria import enough_of
+from rlconnect.v2.runs.training_run import DamagedCheckpointWarning, TrainingRun
 
 from tests.v2.algorithms.algorithm_cases import small
 from tests.v2.counting_objects import Newer, grown
-from tests.v2.tuning.runs import curves, tensorboard_steps
+from tests.v2.runs.runs import curves, tensorboard_steps
 
-SAVING = CheckpointConfig(2, "env_runners/episode_return_mean", "max", 2)
+SAVING = {"keep": 2, "save_every": 2}
 
 
 class CutError(Exception):
@@ -35,7 +34,7 @@ class CutError(Exception):
 def run_in(folder, iterations, config=None, saving=SAVING):
     """A small run that ends after some iterations."""
     stop = {"training_iteration": iterations}
-    return TrainingRun(config or small(), folder, stop=stop, saving=saving)
+    return TrainingRun(config or small(), folder, stop=stop, **saving)
 
 
 def cut_at(iteration):
@@ -93,7 +92,7 @@ def test_a_run_that_was_cut_off_goes_on_to_the_same_results(tmp_path, whole, cut
 
 def test_the_best_are_kept_and_the_newest(tmp_path):
     """By score; what was kept before a cut counts after it."""
-    saving = CheckpointConfig(1, "score", "max", 1)
+    saving = {"keep": 1, "save_every": 1, "score": "score"}
     scores = {1: 5.0, 2: 9.0, 3: 7.0, 4: 1.0}
 
     class Scored(RLlibCallback):
@@ -225,7 +224,7 @@ class Breaking(gym.Wrapper):
 def test_a_loss_that_is_no_number(tmp_path):
     """Update and minibatch are named, and the checkpoint before it stays."""
     config = small().environment(Breaking).env_runners(num_envs_per_env_runner=1)
-    run = run_in(tmp_path, 9, config, CheckpointConfig(2, None, "max", 1))
+    run = run_in(tmp_path, 9, config, {"keep": 2, "save_every": 1, "score": None})
 
     with pytest.raises(LossError, match=r"minibatch 1 of update 2") as caught:
         run.go()
@@ -304,13 +303,13 @@ def test_what_a_run_holds_does_not_grow_with_its_results(tmp_path):
     config.rl_module(model_config={"fcnet_hiddens": [4]}).debugging(seed=1)
     config.evaluation(evaluation_interval=5, evaluation_duration=1)
     config.reporting(metrics_num_episodes_for_smoothing=2)
-    saving = CheckpointConfig(2, "env_runners/episode_return_mean", "max", 5)
+    saving = {"keep": 2, "save_every": 5}
     counts, newer = {}, Newer()
 
     def look(result):
         if result["training_iteration"] in (19, 20, 35, 50):
             counts[result["training_iteration"]] = newer.held()
 
-    TrainingRun(config, tmp_path, stop={"training_iteration": 51}, saving=saving).go(look)
+    TrainingRun(config, tmp_path, stop={"training_iteration": 51}, **saving).go(look)
 
     assert grown([*counts.values()][1:], 2) == {}

@@ -32,9 +32,8 @@ from ...core.vault.own.write_errors import refusals
 from ..algorithms.algorithm import Algorithm
 from ..config.algorithm_config import AlgorithmConfig
 from ..logging.loggers import Logger, NoLogger, UnifiedLogger, cut_after
-from .run_config import CheckpointConfig
-from .stopping import RESULT_KEYS, metric_of, warn_if_never
-from .trial import Checkpoints
+from .kept_checkpoints import KeptCheckpoints
+from .stop_criteria import RESULT_KEYS, metric_of, warn_if_never
 
 VIDEOS: Final = "videos"
 _FILMS: Final = ("gif", "mp4")
@@ -57,7 +56,11 @@ class TrainingRun:
         folder: Where results and checkpoints lie; it is made if it is not there.
         stop: Metrics by path, with what they have to reach; the first that does ends the run.
             Without any it goes on until `end_soon()`.
-        saving: When checkpoints are made, and how many are kept.
+        keep: How many checkpoints to keep: the best by `score`; the last one always stays. None
+            keeps all.
+        save_every: Save after every so many iterations, and at the end; 0 saves only at the end.
+        score: The metric that ranks checkpoints; None keeps the newest.
+        mode: "max" or "min".
         loggers: What writes results; None for CSV, JSON and TensorBoard.
         beside: Texts that lie in the folder as well, by the names of their files.
         video: "gif" or "mp4" films an episode of each evaluation (the extra `video`).
@@ -87,7 +90,10 @@ class TrainingRun:
         folder: str | os.PathLike[str],
         *,
         stop: Mapping[str, float] | None = None,
-        saving: CheckpointConfig | None = None,
+        keep: int | None = 3,
+        save_every: int = 10,
+        score: str | None = RETURN,
+        mode: str = "max",
         loggers: Sequence[type[Logger]] | None = None,
         beside: Mapping[str, str] | None = None,
         video: str | None = None,
@@ -103,8 +109,7 @@ class TrainingRun:
         self.stop = dict(stop or {})
         self.last_result: dict[str, Any] = {}
         self._config, self._loggers, self._beside = config, loggers, dict(beside or {})
-        self._saving = saving or CheckpointConfig(3, RETURN, "max", 10)
-        self.checkpoints = Checkpoints(self.folder, self._saving)
+        self.checkpoints = KeptCheckpoints(keep, save_every, score, mode)
         self._is_ending = False
         self._film = None if video is None else self.folder / VIDEOS / f"newest.{video}"
 
@@ -237,11 +242,7 @@ class TrainingRun:
     def _save(self, algorithm: Algorithm) -> None:
         folder = self.folder_of(algorithm.iteration)
         algorithm.save(folder)
-        self._keep(folder, self.last_result)
-
-    def _keep(self, folder: Path, result: Mapping[str, Any]) -> None:
-        score = str(self._saving.checkpoint_score_attribute)
-        self.checkpoints.add(folder, {score: metric_of(result, score)})
+        self.checkpoints.add(folder, self.last_result)
 
     def _saved(self) -> list[int]:
         if not self.folder.is_dir():
@@ -280,7 +281,7 @@ class TrainingRun:
             self.last_result = rows.get(iteration, {})
             for each in saved:
                 if each <= iteration:
-                    self._keep(self.folder_of(each), rows.get(each, {}))
+                    self.checkpoints.add(self.folder_of(each), rows.get(each, {}))
             return
         cut_after(self.folder, 0)
         self._save(algorithm)
