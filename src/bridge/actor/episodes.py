@@ -15,7 +15,7 @@ from ...core import nest
 from ...core.errors import PieceError
 from ...core.types import Array
 from ...core.video import MODE, filmed, frame_of, frames_a_second
-from ..environments import by_agent, has_agents, is_vector, live_env
+from ..environments import by_agent, close, has_agents, is_vector, live_env
 from ..lived_episodes import EpisodeRecorder
 from ..played_episodes import play_alone, play_together
 
@@ -92,7 +92,7 @@ def play(
                 recorder.write()
     finally:
         if is_ours:
-            env.close()
+            close(env)
 
 
 class _Rollout(NamedTuple):

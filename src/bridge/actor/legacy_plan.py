@@ -48,7 +48,7 @@ def legacy_plan(policy: Policy, tracer: Tracer | None = None) -> ActPlan:
     if agent is None or action is None:
         raise ConfigError(
             f"policy {policy.name!r} has no connectors",
-            hint="give it the defaults: create_connectors_for_policy(policy, policy.config).",
+            hint="create the defaults: create_connectors_for_policy(policy, policy.config).",
         )
     draft = _Draft(policy, tracer)
     for connector in agent.connectors:

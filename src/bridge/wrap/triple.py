@@ -223,7 +223,7 @@ def _connectors(policy: Policy, side: str) -> Any:
     if pipeline is None:
         raise PieceError(
             f"policy {policy.name!r} has no connectors",
-            hint="give it the defaults: create_connectors_for_policy(policy, policy.config).",
+            hint="create the defaults: create_connectors_for_policy(policy, policy.config).",
         )
     return pipeline
 

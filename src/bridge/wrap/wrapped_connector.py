@@ -199,7 +199,7 @@ class WrappedConnector(ConnectorV2):
 
     @override
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Give the arguments as plain data.
+        """Return the arguments as plain data.
 
         Raises:
             PieceError: A connector of the user's own does not say how to save it.

@@ -43,7 +43,7 @@ def replaced_tree(
     *,
     has_manifest: bool = True,
 ) -> Iterator[Path]:
-    """Give a folder to fill; when the block ends, all of it is at `target`, or nothing.
+    """Return a folder to fill; when the block ends, all of it is at `target`, or nothing.
 
     Missing parents are made, links at `target` are followed. A save inside a folder that another
     call gave becomes a part of that one. `is_ours` says whether an older folder without a manifest

@@ -129,7 +129,7 @@ class OfflineData:
         self._order: list[int] = []
 
     def sample(self, num_samples: int, **_: Any) -> Any:
-        """Give the next train batch by module, or episodes, whole ones, with so many steps.
+        """Return the next train batch by module, or episodes, whole ones, with so many steps.
 
         Args:
             num_samples: How many steps episodes have at least.

@@ -67,7 +67,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
 
     @classmethod
     def own_algorithm(cls) -> type[Any] | None:
-        """Give the algorithm that these are the settings of."""
+        """Return the algorithm that these are the settings of."""
         return None if cls.own_classes is None else cls._own_class(0, ALGORITHM)
 
     def from_migrated(self, path: str | os.PathLike[str], *, trust: Words = None) -> Self:
@@ -91,7 +91,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
         return self
 
     def to_toml(self, *, whole: bool = False) -> str:
-        """Give the settings as TOML: what differs from the defaults.
+        """Return the settings as TOML: what differs from the defaults.
 
         Args:
             whole: Every setting that means something, with its meaning, to read and to edit.
@@ -185,7 +185,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
         return {"CPU": cpus, "GPU": gpus, **self.custom_resources_per_learner}
 
     def get_rollout_fragment_length(self, worker_index: int = 0) -> int:
-        """Give the steps each environment of an env runner makes per sample.
+        """Return the steps each environment of an env runner makes per sample.
 
         Args:
             worker_index: Which runner; what does not divide goes to the first ones.
@@ -213,7 +213,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
         return module_specs.with_defaults(self, self._rl_module_spec)
 
     def get_default_rl_module_spec(self) -> RLModuleSpec:
-        """Give the spec of what acts when the user names no class.
+        """Return the spec of the default module.
 
         Raises:
             NoAlgorithmError: This config is of no algorithm.
@@ -248,7 +248,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
         spaces: Mapping[str, Any] | None = None,
         inference_only: bool | None = None,
     ) -> RLModuleSpec:
-        """Give the spec of the one module, with its spaces.
+        """Return the spec of the one module, with its spaces.
 
         Args:
             env: Whose spaces it gets.
@@ -265,7 +265,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
         inference_only: bool = False,
         single_agent_rl_module_spec: RLModuleSpec | None = None,
     ) -> MultiRLModuleSpec:
-        """Give the specs of all modules, with their spaces.
+        """Return the specs of all modules, with their spaces.
 
         Args:
             env: Whose spaces they get, by the agents that have them.
@@ -278,7 +278,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
         )
 
     def get_config_for_module(self, module_id: str) -> Self:
-        """Give the config with the settings of one module; itself if it has none."""
+        """Return the config with the settings of one module; itself if it has none."""
         policy = self.policies.get(module_id)
         overrides = {
             **(getattr(policy, "config", None) or {}),
@@ -296,7 +296,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
         return is_trained(self.policies_to_train, module_id, batch)
 
     def get_evaluation_config_object(self) -> Self:
-        """Give the config for evaluations: this one with `evaluation_config` on top."""
+        """Return the config for evaluations: this one with `evaluation_config` on top."""
         if isinstance(self.evaluation_config, AlgorithmConfig):
             config: Any = self.evaluation_config.copy(copy_frozen=False)
         else:

@@ -62,7 +62,7 @@ class SettingsStore:
         self._is_frozen = True
 
     def copy(self, copy_frozen: bool | None = None) -> Self:
-        """Give another config of the same settings.
+        """Return another config of the same settings.
 
         Args:
             copy_frozen: Whether the copy is frozen; None if this one is.
@@ -77,7 +77,7 @@ class SettingsStore:
         return self.copy()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all settings as a dict that `from_dict` takes back."""
+        """Return all settings as a dict that `from_dict` takes back."""
         return {
             _SHOWN.get(name, name): _plain(value)
             for name, value in self.__dict__.items()
@@ -85,7 +85,7 @@ class SettingsStore:
         }
 
     def serialize(self) -> dict[str, Any]:
-        """Give all settings as a dict with the dotted names of classes and functions in it."""
+        """Return all settings as a dict with the dotted names of classes and functions in it."""
         return {name: with_leaves(_named, value) for name, value in self.to_dict().items()}
 
     @classmethod
@@ -107,7 +107,7 @@ class SettingsStore:
         return self
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Give a copy with other values, which take the place of dicts that are there.
+        """Return a copy in which the given values replace existing dicts.
 
         Args:
             values: By the keys of `to_dict()`.
@@ -145,7 +145,7 @@ class SettingsStore:
         return self
 
     def pop(self, key: str, *default: Any) -> Any:
-        """Give a setting; it stays, as a config without it would be none."""
+        """Return a setting without removing it, since a config needs all of its settings."""
         return self.get(key, *default) if default else self[key]
 
     @classmethod
@@ -165,7 +165,7 @@ class SettingsStore:
         return kwargs
 
     def get_state(self) -> dict[str, Any]:
-        """Give the class and all settings."""
+        """Return the class and all settings."""
         return {"class": type(self), **self.__dict__}
 
     @classmethod
@@ -200,22 +200,22 @@ class SettingsStore:
         return len(self.to_dict())
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Give a setting, or the default if there is none of that name."""
+        """Return a setting, or the default if there is none of that name."""
         try:
             return self[key]
         except UnknownSettingError:
             return default
 
     def keys(self) -> KeysView[str]:
-        """Give the names of all settings."""
+        """Return the names of all settings."""
         return self.to_dict().keys()
 
     def values(self) -> ValuesView[Any]:
-        """Give the values of all settings."""
+        """Return the values of all settings."""
         return self.to_dict().values()
 
     def items(self) -> ItemsView[str, Any]:
-        """Give names and values of all settings."""
+        """Return the names and values of all settings."""
         return self.to_dict().items()
 
 

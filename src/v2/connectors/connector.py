@@ -236,7 +236,7 @@ class ConnectorV2(Checkpointable):
     def get_state(
         self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Give the state as plain data; the base has none."""
+        """Return the state as plain data; the base has none."""
         return {}
 
     @override
@@ -270,7 +270,7 @@ class ConnectorV2(Checkpointable):
 
     @override
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Give the arguments it was constructed with, by name."""
+        """Return the arguments it was constructed with, by name."""
         return arguments_of(self)
 
     def __str__(self, indentation: int = 0) -> str:

@@ -74,7 +74,7 @@ class RunningEpisodes(Running):
         return episode
 
     def begin(self, index: int, observation: Any, info: dict[str, Any]) -> None:
-        """Give a pending episode its first observation."""
+        """Add the first observation to a pending episode."""
         self.episodes[index].add_env_reset(observation, info)
         self.pending[index] = False
         self.begun.append(index)
@@ -258,7 +258,7 @@ class RunningEpisodes(Running):
 
 
 def _fill(episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns) -> None:
-    """Give an episode that has nothing all its steps: it holds rows of the block's arrays."""
+    """Fill an empty episode with all its steps, as views of the block's arrays."""
     index, steps = stretch.env, slice(stretch.start, stretch.stop)
     with_next = slice(stretch.start, stretch.stop + 1)
     episode.observations.data = nest.taken(columns.observations, (index, with_next))

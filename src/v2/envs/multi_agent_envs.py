@@ -41,6 +41,12 @@ class AgentTransitions(NamedTuple):
     infos: list[Mapping[Any, Any]]
     failed: dict[int, str]
 
+    def is_over(self, index: int) -> bool:
+        """Return True unless the environment sets `"__all__"` to False."""
+        flags = self.terminateds[index], self.truncateds[index]
+        given = [each[ALL] for each in flags if ALL in each]
+        return any(given) or not given
+
 
 _TRIAL_SEED: Final = 42
 

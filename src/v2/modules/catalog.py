@@ -88,7 +88,7 @@ class Catalog:
         return self._encoder_config.build(framework=framework)
 
     def get_action_dist_cls(self, framework: str = "torch") -> Any:
-        """Give the distribution class of the action space."""
+        """Return the distribution class of the action space."""
         return self._action_dist_class_fn(framework=framework)
 
     @classmethod

@@ -99,7 +99,7 @@ class _RecurrentEncoder(TorchModel, Encoder):
         )
 
     def get_initial_state(self) -> dict[str, Any]:
-        """Give zeros `(layers, cells)`."""
+        """Return zeros `(layers, cells)`."""
         shape = (self.config.num_layers, self.config.hidden_dim)
         return {key: torch.zeros(shape) for key in self._state_keys}
 
@@ -250,7 +250,7 @@ class TorchStatefulActorCriticEncoder(TorchActorCriticEncoder, StatefulActorCrit
     """
 
     def get_initial_state(self) -> dict[str, Any]:
-        """Give the shared encoder's, or `{ACTOR: ..., CRITIC: ...}`."""
+        """Return the shared encoder's, or `{ACTOR: ..., CRITIC: ...}`."""
         if self.config.shared:
             return self.encoder.get_initial_state()  # type: ignore[no-any-return]  # a submodule
         return {

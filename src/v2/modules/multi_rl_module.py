@@ -131,7 +131,7 @@ class MultiRLModule(RLModule):
 
     @override
     def get_initial_state(self) -> dict[str, Any]:
-        """Give the modules' own states by id, empty ones too."""
+        """Return the modules' own states by id, empty ones too."""
         return {key: module.get_initial_state() for key, module in self._rl_modules.items()}
 
     @override
@@ -182,19 +182,19 @@ class MultiRLModule(RLModule):
         return results if return_dict else list(results.values())
 
     def get(self, module_id: str, default: Any = None) -> Any:
-        """Give a module, or the default where there is none of that id."""
+        """Return a module, or the default where there is none of that id."""
         return self._rl_modules.get(module_id, default)
 
     def items(self) -> ItemsView[str, RLModule]:
-        """Give ids with modules."""
+        """Return the ids and modules."""
         return self._rl_modules.items()
 
     def keys(self) -> KeysView[str]:
-        """Give the ids."""
+        """Return the ids."""
         return self._rl_modules.keys()
 
     def values(self) -> ValuesView[RLModule]:
-        """Give the modules."""
+        """Return the modules."""
         return self._rl_modules.values()
 
     def __getitem__(self, module_id: str) -> RLModule:

@@ -118,7 +118,7 @@ class MultiRLModuleSpec(SpecData):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data: classes by name, spaces as RLlib's dicts."""
+        """Return plain data: classes by name, spaces as RLlib's dicts."""
         return {
             "multi_rl_module_class": ".".join(saved_name(self.multi_rl_module_class)),
             "observation_space": space_data(self.observation_space),
@@ -166,7 +166,7 @@ class MultiRLModuleSpec(SpecData):
         self.add_modules(other.rl_module_specs, override=override)
 
     def as_multi_rl_module_spec(self) -> MultiRLModuleSpec:
-        """Give itself."""
+        """Return itself."""
         return self
 
     def __contains__(self, module_id: object) -> bool:

@@ -186,7 +186,7 @@ class RLModule(Checkpointable):
         return self._forward_train(batch, **kwargs)
 
     def bare_pass(self, explore: bool) -> Callable[..., dict[str, Any]]:
-        """Give the pass that acts as its author wrote it, for who minds modes and gradients."""
+        """Return the pass that acts as its author wrote it, for who minds modes and gradients."""
         return self._forward_exploration if explore else self._forward_inference
 
     def steady_pass(self, explore: bool) -> Callable[..., dict[str, Any]]:
@@ -307,7 +307,7 @@ class RLModule(Checkpointable):
             return load_module(cls, path, words, strict=strict, described=model, overrides=kwargs)
 
     def as_multi_rl_module(self) -> MultiRLModule:
-        """Give a multi-module that holds only this one, by the default id."""
+        """Return a multi-module that holds only this one, by the default id."""
         from .multi_rl_module import MultiRLModule
 
         multi = MultiRLModule()
@@ -321,5 +321,5 @@ class RLModule(Checkpointable):
     output_specs_inference = output_specs_exploration = output_specs_train = input_specs_inference
 
     def unwrapped(self) -> RLModule:
-        """Give the module itself, should it be wrapped."""
+        """Return the unwrapped module."""
         return self

@@ -56,7 +56,7 @@ class Scheduler:
             )
 
     def get_current_value(self) -> float:
-        """Give the value of the last `update`; that of step 0 before the first."""
+        """Return the value of the last `update`; that of step 0 before the first."""
         return self._value
 
     def set_current_value(self, value: float) -> None:

@@ -156,7 +156,7 @@ class RLModuleSpec(SpecData):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data: classes by name, spaces as RLlib's dicts."""
+        """Return plain data: classes by name, spaces as RLlib's dicts."""
         return {
             "module_class": _name(self.module_class),
             "observation_space": space_data(self.observation_space),
@@ -202,7 +202,7 @@ class RLModuleSpec(SpecData):
                 setattr(self, part.name, theirs)
 
     def as_multi_rl_module_spec(self) -> MultiRLModuleSpec:
-        """Give a multi-module spec that holds only this one, by the default id."""
+        """Return a multi-module spec that holds only this one, by the default id."""
         from .multi_spec import MultiRLModuleSpec
 
         return MultiRLModuleSpec(

@@ -105,7 +105,7 @@ class TorchRLModule(nn.Module, RLModule):
         return passed
 
     def _repeated_pass(self, explore: bool) -> Callable[..., dict[str, Any]]:
-        """Give the bare pass, or a quicker form of it, while nobody changes the networks."""
+        """Return the bare pass, or a quicker form of it, while nobody changes the networks."""
         return self.bare_pass(explore)
 
     @override
@@ -134,7 +134,7 @@ class TorchRLModule(nn.Module, RLModule):
         inference_only: bool = False,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Give the weights as arrays by name, with `inference_only` those that acting needs."""
+        """Return the weights as arrays by name, with `inference_only` those that acting needs."""
         state = {name: _as_array(value) for name, value in self.state_dict().items()}
         if inference_only and not self.inference_only and isinstance(self, InferenceOnlyAPI):
             spare = tuple(f"{name}." for name in self.get_non_inference_attributes())

@@ -70,7 +70,7 @@ class Checkpointable(abc.ABC):
     def get_state(
         self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Give the state as plain data, that of sub-components under their names.
+        """Return the state as plain data, that of sub-components under their names.
 
         Args:
             components: Only these sub-components; "a/b" for one inside another.
@@ -84,7 +84,7 @@ class Checkpointable(abc.ABC):
 
     @abc.abstractmethod
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Give the arguments it can be built with again."""
+        """Return the arguments that recreate the object."""
 
     def get_metadata(self) -> dict[str, Any]:
         """Give what goes into the JSON file beside the version of the layout."""
@@ -94,7 +94,7 @@ class Checkpointable(abc.ABC):
         }
 
     def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:
-        """Give sub-components that are saved in folders of their own, by name."""
+        """Return sub-components that are saved in folders of their own, by name."""
         return []
 
     def save_to_path(

@@ -172,7 +172,7 @@ class MeanStdFilter(ConnectorV2):
         )
 
     def stats_of(self, agent_id: Any) -> list[RunningStat]:
-        """Give an agent's statistics, one a leaf; of None, a single agent's."""
+        """Return an agent's statistics, one a leaf; of None, a single agent's."""
         if agent_id not in self._stats:
             self._stats[agent_id] = [
                 RunningStat(leaf.shape or (), tracks_delta=True)
@@ -213,7 +213,7 @@ class MeanStdFilter(ConnectorV2):
     def get_state(
         self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[Any, Any]:
-        """Give settings and statistics by agent id, None for a single agent."""
+        """Return settings and statistics by agent id, None for a single agent."""
         for agent_id in self._expected_agents():
             self.stats_of(agent_id)
         return {
@@ -228,7 +228,7 @@ class MeanStdFilter(ConnectorV2):
 
     @override
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Give the arguments; settings that RLlib does not have are left out where unused."""
+        """Return the arguments; settings that RLlib does not have are left out where unused."""
         args, kwargs = super().get_ctor_args_and_kwargs()
         for name, usual in (("lone_variance", "zero"), ("is_narrow", True)):
             if kwargs.get(name) == usual:

@@ -11,7 +11,7 @@ from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ....core import array_namespace as xp
-from ....core.arrays.one_hot import one_hot
+from ....core.arrays.one_hot import one_hot_in_space
 from ....core.errors import SpaceError
 from ....core.step.part import Contribution, Part
 from ....core.step.recall import Column, Look
@@ -114,7 +114,7 @@ class PrevActionsPrevRewards(ConnectorV2):
         present = min(self.n_prev_actions, episode.actions.len_incl_lookback())
         if present:
             actions = np.asarray(episode.get_actions(slice(-present, None)))
-            rows[-present:] = one_hot(actions - int(space.start), depth=count)
+            rows[-present:] = one_hot_in_space(actions, space)
         return rows
 
     def part(self) -> Contribution | None:
@@ -124,8 +124,8 @@ class PrevActionsPrevRewards(ConnectorV2):
         """
         space = self.input_action_space
         actions, rewards = self.n_prev_actions, self.n_prev_rewards
-        if not isinstance(space, spaces.Discrete) or space.start != 0 or min(actions, rewards) < 1:
-            return None  # modules count actions from 0, and the space has no row for none
+        if not isinstance(space, spaces.Discrete) or min(actions, rewards) < 1:
+            return None  # the space has no row for none
         columns = (
             Column("actions", actions, np.asarray(-1, np.int32)),
             Column("rewards", rewards, np.float32(0)),

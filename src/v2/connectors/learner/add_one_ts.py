@@ -40,7 +40,7 @@ class AddOneTsToEpisodesAndTruncate(ConnectorV2):
 
 
 def prolong(episodes: Sequence[Any]) -> None:
-    """Give all episodes ids of their own, and one step more to those that have any."""
+    """Assign a new id to every episode, and add one step to those that have steps."""
     agents = count()  # As in RLlib: through all episodes.
     for number, episode in enumerate(episodes):
         episode.id_ += f"_{number}"
