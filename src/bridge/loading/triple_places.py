@@ -1,4 +1,4 @@
-"""Where a folder of the new stack keeps a module and its pipelines; nothing is read to find out."""
+"""Locations of a module and its pipelines in a new-stack folder, found without reading files."""
 
 from __future__ import annotations
 
