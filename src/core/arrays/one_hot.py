@@ -130,7 +130,7 @@ def outside(index: Any, sizes: Any) -> SpaceError:
 
 
 def one_hot_multidiscrete(x: Any, depths: Any) -> Any:
-    """One-hot rows of several integers beside each other, as float32.
+    """Concatenate the one-hot rows of several integers, as float32.
 
     Args:
         x: Integers, their last axis as long as `depths`.

@@ -23,9 +23,9 @@ def same_padding(
     filter_size: int | Sequence[int],
     stride_size: int | Sequence[int],
 ) -> tuple[tuple[int, int, int, int], tuple[int, int]]:
-    """Compute TensorFlow's "same" padding, which gives odd cells to the bottom and right.
+    """Compute TensorFlow's "same" padding, which adds odd cells at the bottom and right.
 
-    Gives the padding (left, right, top, bottom) and the (height, width) that comes out.
+    Returns the padding (left, right, top, bottom) and the output size (height, width).
 
     Example:
         >>> same_padding((10, 10), 5, 2)

@@ -55,7 +55,13 @@ def compare_with_certificate(
     policy: Policy, certificate: Mapping[str, Any], *, absolute: float, relative: float
 ) -> tuple[StageComparison, ...]:
     """Compare the outputs of a policy with those recorded in a certificate."""
-    return compare_stages(LegacyStages(policy), certificate, absolute=absolute, relative=relative)
+    return compare_stages(
+        LegacyStages(policy),
+        certificate,
+        absolute=absolute,
+        relative=relative,
+        weights=policy.get_weights(),
+    )
 
 
 def compare_stages(
@@ -64,9 +70,14 @@ def compare_stages(
     *,
     absolute: float,
     relative: float,
+    weights: Mapping[str, Any],
     in_form: Callable[[Any, Any], Any] = lambda wanted, found: dict(wanted),
 ) -> tuple[StageComparison, ...]:
-    """Compare stages with a certificate; `in_form` converts expected values to the found form."""
+    """Compare stages with a certificate.
+
+    `weights` are those of the policy by name. `in_form` converts expected values to the form of the
+    found ones.
+    """
     if "observations" not in certificate:
         raise WeightsError(
             "this policy has no parity certificate",
@@ -75,7 +86,7 @@ def compare_stages(
         )
     rows = [list(unbatch(step)) for step in certificate["observations"]]
     courses: list[Course] = [list(course) for course in zip(*rows, strict=True)]
-    differences = Differences(absolute, relative)
+    differences = Differences(absolute, relative, weights)
     for found, expected in zip(_steps(stages, courses), certificate["steps"], strict=True):
         differences.add(found, in_form(expected, found))
     return differences.stages()

@@ -11,7 +11,7 @@ from typing_extensions import override
 from ...core import nest
 from ...core.columns import Columns
 from ...core.data.damage import at
-from ..envs.sub_envs import Transitions
+from ..envs.vector_stepper import Transitions
 from ..episodes.episode_columns import EpisodeColumns
 from ..episodes.lookback_buffer import InfiniteLookbackBuffer
 from ..episodes.single_agent import SingleAgentEpisode

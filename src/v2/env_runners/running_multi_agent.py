@@ -95,6 +95,7 @@ class RunningMultiAgentEpisodes(Running):
         self.agent_steps: list[Mapping[Hashable, int]] = []
         self.seen: list[Mapping[Hashable, Any]] = [{}] * num_envs
         self.gap_steps = [0] * num_envs
+        self._last_looks: Counter[tuple[Hashable, Hashable]] = Counter()
 
     @override
     def _new(self) -> MultiAgentEpisode:
@@ -168,6 +169,11 @@ class RunningMultiAgentEpisodes(Running):
         except RlconnectError as error:
             raise _in_env(index, error) from error
         if any(terminateds.values()) or any(truncateds.values()):
+            self._last_looks.update(
+                (agent, episode.module_for(agent))
+                for agent in observations
+                if agent not in episode.singles or episode.env_ts[agent][-1] < episode.env_t
+            )
             self.to_act[index] = [
                 agent
                 for agent in observations
@@ -212,6 +218,11 @@ class RunningMultiAgentEpisodes(Running):
         """How often each agent, and each module, observed since the last `take()`."""
         by_agent: Counter[Hashable] = Counter()
         by_module: Counter[Hashable] = Counter()
+        # Agents that end as they enter, or without an action, observe without making a step.
+        for (agent, module_id), count in self._last_looks.items():
+            by_agent[agent] += count
+            by_module[module_id] += count
+        self._last_looks.clear()
         for episode in (*self.done, *self.episodes):
             for agent, count in observations_of(episode).items():
                 by_agent[agent] += count

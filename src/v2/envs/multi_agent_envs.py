@@ -15,7 +15,9 @@ from ..episodes.errors import MultiAgentEnvError
 from .context import EnvContext
 from .multi_agent_env import spaces_by_agent
 from .registry import env_creator_of
-from .sub_envs import EnvMaker, Seeds, SubEnvs
+from .restarting_env import EnvMaker
+from .sub_envs import SubEnvs
+from .vector_stepper import Seeds
 from .vectorising import env_contexts, mode_of
 
 ALL: Final = "__all__"
@@ -106,7 +108,7 @@ class MultiAgentEnvs(SubEnvs, gym.vector.VectorEnv):
         return [row[0] for row in resets], [row[-1] for row in resets]
 
     @override
-    def advance(  # type: ignore[override]  # by agent
+    def advance(
         self, actions: Sequence[Mapping[Any, Any] | None], *, copies: bool = True
     ) -> AgentTransitions:
         """Step the environments.

@@ -42,6 +42,4 @@ def test_what_slows_a_pipeline_down_is_named():
         "ViewRequirementAgentConnector: not planned (the view 't' of 't'); all agents at once",
     ]
     assert all(line.endswith(": planned; all agents at once") for line in action[:-1])
-    assert (
-        action[-1] == "Bolder: not planned (Bolder does not define part()); one record at a time"
-    )
+    assert action[-1] == "Bolder: not planned (Bolder does not define part()); one record at a time"
