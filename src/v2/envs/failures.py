@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from ...core.errors import RlconnectError
 from ...core.text.visible import visible
 
@@ -28,6 +31,27 @@ def step_error(index: int, what: str, found: str) -> EnvStepError:
         "on with a new episode.",
         index=index,
     )
+
+
+def as_floats(rewards: Iterable[Any]) -> list[float]:
+    """Return the rewards of environments as floats.
+
+    Raises:
+        EnvStepError: One is no number.
+    """
+    numbers = []
+    for index, reward in enumerate(rewards):
+        try:
+            numbers.append(float(reward))
+        except (TypeError, ValueError):
+            raise EnvStepError(
+                f"environment {index} returned a reward from step() that is no number",
+                expected="a number",
+                found=visible(repr(reward), 100),
+                hint="return 0.0 if nothing was earned.",
+                index=index,
+            ) from None
+    return numbers
 
 
 def told(error: BaseException) -> str:

@@ -15,7 +15,7 @@ from gymnasium.vector.utils import CloudpickleWrapper, batch_space
 from typing_extensions import override
 
 from .env_memory import memory_of, remember
-from .failures import EnvProcessError
+from .failures import EnvProcessError, as_floats
 from .sub_envs import EnvMaker, Seeds, SubEnvs, Transitions
 from .sync_envs import one_by_one
 
@@ -93,7 +93,7 @@ class ProcessEnvs(SubEnvs, gym.vector.VectorEnv):
         terminateds, truncateds = [*map(bool, terminations)], [*map(bool, truncations)]
         self._ended = [a or b for a, b in zip(terminateds, truncateds, strict=True)]
         rows = self._read(observations)
-        earned = [*map(float, rewards)]
+        earned = as_floats(rewards)
         return Transitions(rows, earned, terminateds, truncateds, list(infos), {}, failed)
 
     def _finish_reset(self, index: int, deadline: float | None) -> tuple[Any, dict[str, Any]]:

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.vector.utils import iterate
 from typing_extensions import override
 
+from .failures import as_floats
 from .sub_envs import EnvMaker, Seeds, SubEnvs, Transitions
 
 
@@ -48,7 +49,7 @@ class SyncEnvs(SubEnvs, gym.vector.SyncVectorEnv):
         self._failed = failed
         ended = self._ended
         observations: list[Any] = []
-        rewards: list[float] = []
+        rewards: list[Any] = []
         terminateds: list[bool] = []
         truncateds: list[bool] = []
         infos: list[dict[str, Any]] = []
@@ -67,13 +68,13 @@ class SyncEnvs(SubEnvs, gym.vector.SyncVectorEnv):
                     seed = self._fresh_seed()
                     observation, info = self._try_resets(index, self._reset_one, seed=seed)
             observations.append(observation)
-            rewards.append(float(earned))
+            rewards.append(earned)
             terminateds.append(bool(terminated))
             truncateds.append(bool(truncated))
             infos.append(info)
             ended[index] = terminateds[index] or truncateds[index]
         rows = self._read(observations)
-        return Transitions(rows, rewards, terminateds, truncateds, infos, {}, failed)
+        return Transitions(rows, as_floats(rewards), terminateds, truncateds, infos, {}, failed)
 
     reset = SubEnvs.reset
     step = SubEnvs.step
