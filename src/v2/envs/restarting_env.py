@@ -14,6 +14,7 @@ from gymnasium.vector.utils import concatenate, create_empty_array
 from typing_extensions import override
 
 from ...core.spaces.fit import explain_mismatch
+from ...core.text.visible import visible
 from .env_memory import memory_of, remember
 from .failures import told
 from .generator_states import generator_of, generator_state
@@ -37,6 +38,7 @@ class Report:
         fatal: The method that failed for good, if the environment is not to be restarted.
         error: The exception, if `fatal` is set and it can be pickled.
         mismatch: Why the observation does not fit the space.
+        not_a_reward: The reward as text, if it is not a number.
     """
 
     def __init__(self, info: dict[str, Any]) -> None:
@@ -46,6 +48,7 @@ class Report:
         self.fatal: str | None = None
         self.error: BaseException | None = None
         self.mismatch: str | None = None
+        self.not_a_reward: str | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(vars(self))
@@ -98,7 +101,11 @@ class RestartingEnv(gym.Wrapper[Any, Any, Any, Any]):
             observation = self._reset(report, self._fresh_seed(), None)
             return observation, 0.0, False, False, {REPORT: report}
         self._is_over = bool(terminated or truncated)
-        return observation, float(reward), bool(terminated), bool(truncated), {REPORT: report}
+        try:
+            reward = float(reward)
+        except (TypeError, ValueError):
+            report.not_a_reward, reward = visible(repr(reward), 100), 0.0
+        return observation, reward, bool(terminated), bool(truncated), {REPORT: report}
 
     def _reset(self, report: Report, seed: int | None, options: dict[str, Any] | None) -> Any:
         self._is_over = False
