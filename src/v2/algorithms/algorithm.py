@@ -102,7 +102,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
 
     @classmethod
     def get_default_config(cls) -> AlgorithmConfig:
-        """Give the settings it has when nobody gives any.
+        """Return the default settings.
 
         Raises:
             ConfigError: The class has none of its own.
@@ -178,7 +178,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         )
 
     def get_config(self) -> AlgorithmConfig:
-        """Give the settings."""
+        """Return the settings."""
         return self.config
 
     @property
@@ -210,7 +210,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         return self._logdir
 
     def get_module(self, module_id: str = DEFAULT_MODULE_ID) -> RLModule:
-        """Give the module that acts in this process; without env runners, the one that learns.
+        """Return the module that acts in this process; without env runners, the one that learns.
 
         Args:
             module_id: Which one.
@@ -246,7 +246,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
     compute_actions = compute_single_action
 
     def get_weights(self, policies: Any = None) -> dict[str, Any]:
-        """Give the weights by module id.
+        """Return the weights by module id.
 
         Args:
             policies: Only these.

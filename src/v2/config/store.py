@@ -37,7 +37,7 @@ class SettingsStore:
     """
 
     SECTIONS: ClassVar[Mapping[str, Section]] = {}
-    """What can be set, by the name of the method that sets it."""
+    """Sections of settings, by the name of their method."""
 
     def __init__(self) -> None:
         self._is_frozen = False
@@ -59,11 +59,11 @@ class SettingsStore:
         raise unknown_setting(name, [*self.__dict__], type(self).__name__)
 
     def freeze(self) -> None:
-        """Allow no more changes."""
+        """Disallow further changes."""
         self._is_frozen = True
 
     def copy(self, copy_frozen: bool | None = None) -> Self:
-        """Give another config of the same settings.
+        """Return another config of the same settings.
 
         Args:
             copy_frozen: Whether the copy is frozen; None if this one is.
@@ -94,7 +94,7 @@ class SettingsStore:
         }
 
     def serialize(self) -> dict[str, Any]:
-        """Give all settings as a dict with the dotted names of classes and functions in it."""
+        """Return all settings as a dict with the dotted names of classes and functions in it."""
         return {name: with_leaves(_named, value) for name, value in self._all().items()}
 
     @classmethod
@@ -144,7 +144,7 @@ class SettingsStore:
         return self
 
     def pop(self, key: str, *default: Any) -> Any:
-        """Give a setting; it stays, as a config without it would be none."""
+        """Return a setting without removing it, since a config needs all of its settings."""
         return self.get(key, *default) if default else self[key]
 
     @classmethod
@@ -164,7 +164,7 @@ class SettingsStore:
         return kwargs
 
     def get_state(self) -> dict[str, Any]:
-        """Give the class and all settings."""
+        """Return the class and all settings."""
         return {"class": type(self), **self.__dict__}
 
     @classmethod
@@ -199,22 +199,22 @@ class SettingsStore:
         return len(self._all())
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Give a setting, or the default if there is none of that name."""
+        """Return a setting, or the default if there is none of that name."""
         try:
             return self[key]
         except UnknownSettingError:
             return default
 
     def keys(self) -> KeysView[str]:
-        """Give the names of all settings."""
+        """Return the names of all settings."""
         return self._all().keys()
 
     def values(self) -> ValuesView[Any]:
-        """Give the values of all settings."""
+        """Return the values of all settings."""
         return self._all().values()
 
     def items(self) -> ItemsView[str, Any]:
-        """Give names and values of all settings."""
+        """Return the names and values of all settings."""
         return self._all().items()
 
 
@@ -246,14 +246,14 @@ def _plain(value: Any) -> Any:
 
 
 def _named(leaf: Any) -> Any:
-    """A class or function by its dotted name; whatever else as it is."""
+    """Return the dotted name of a class or function; other values are unchanged."""
     if isinstance(leaf, (type, FunctionType)):
         return f"{leaf.__module__}.{leaf.__qualname__}"
     return leaf
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """What a value holds that holds nothing further; a value by itself is its only leaf.
+    """Yield the innermost values of a nested value; a plain value is its only leaf.
 
     Example:
         >>> list(leaves({"a": [1, (2,)], "b": None}))

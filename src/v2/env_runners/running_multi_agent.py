@@ -19,6 +19,7 @@ from ..episodes.multi_agent import MappingFn, MultiAgentEpisode
 from .agent_layout import Crew
 from .episode_metrics import EndedEpisode
 from .filling import relisted
+from .observation_watch import explain_dtype
 from .running import Running, Sums
 
 _MOST_GAP_STEPS: Final = 100_000
@@ -95,6 +96,7 @@ class RunningMultiAgentEpisodes(Running):
         self.agent_steps: list[Mapping[Hashable, int]] = []
         self.seen: list[Mapping[Hashable, Any]] = [{}] * num_envs
         self.gap_steps = [0] * num_envs
+        self._last_looks: Counter[tuple[Hashable, Hashable]] = Counter()
 
     @override
     def _new(self) -> MultiAgentEpisode:
@@ -106,7 +108,7 @@ class RunningMultiAgentEpisodes(Running):
         )
 
     def begin(self, index: int, observations: Mapping[Hashable, Any], infos: Any) -> None:
-        """Give a pending episode its first observations."""
+        """Add the first observations to a pending episode."""
         try:
             self.episodes[index].add_env_reset(observations=observations, infos=infos)
         except RlconnectError as error:
@@ -168,6 +170,11 @@ class RunningMultiAgentEpisodes(Running):
         except RlconnectError as error:
             raise _in_env(index, error) from error
         if any(terminateds.values()) or any(truncateds.values()):
+            self._last_looks.update(
+                (agent, episode.module_for(agent))
+                for agent in observations
+                if agent not in episode.singles or episode.env_ts[agent][-1] < episode.env_t
+            )
             self.to_act[index] = [
                 agent
                 for agent in observations
@@ -212,6 +219,11 @@ class RunningMultiAgentEpisodes(Running):
         """How often each agent, and each module, observed since the last `take()`."""
         by_agent: Counter[Hashable] = Counter()
         by_module: Counter[Hashable] = Counter()
+        # Agents that end as they enter, or without an action, observe without making a step.
+        for (agent, module_id), count in self._last_looks.items():
+            by_agent[agent] += count
+            by_module[module_id] += count
+        self._last_looks.clear()
         for episode in (*self.done, *self.episodes):
             for agent, count in observations_of(episode).items():
                 by_agent[agent] += count
@@ -223,6 +235,8 @@ class RunningMultiAgentEpisodes(Running):
         spaces = self._spaces[0]
         for index, observations in enumerate(self.seen):
             for agent, observation in observations.items():
+                where = f"modules could not act: agent {agent!r} of environment {index}"
+                explain_dtype(error, observation, where)
                 shape, obs_shape = getattr(spaces.get(agent), "shape", None), np.shape(observation)
                 if shape is not None and obs_shape != shape:
                     reason = f"an observation of shape {obs_shape}"
@@ -231,7 +245,7 @@ class RunningMultiAgentEpisodes(Running):
                 else:
                     continue
                 raise SpaceError(
-                    f"modules could not act: agent {agent!r} of environment {index}",
+                    where,
                     expected=f"finite numbers of shape {shape}",
                     found=reason,
                     hint="look at what the environment's reset() and step() return for it.",

@@ -138,3 +138,27 @@ def test_a_runner_between_two_episodes_resumes_without_a_reset():
 
     assert list(told(episodes)[0]) == ["b"]
     assert log.count("reset") == 1
+
+
+class Fleeting(Gate):
+    """Agent a acts; b enters and leaves in the last step."""
+
+    def step(self, action_dict):
+        self.t += 1
+        seen = {agent: self.see() for agent in ("a", "b")[: self.t]}
+        over = {"__all__": self.t == 2}
+        return seen, dict.fromkeys(seen, 1.0), over, {"__all__": False}, {}
+
+
+def test_observations_of_agents_without_a_step_count():
+    """As in real Ray 2.60: an agent step is an observation that `step()` returns."""
+    config = v2.PPOConfig().environment(lambda _: Fleeting(), disable_env_checking=True)
+    config.multi_agent(policies={"p"}, policy_mapping_fn=lambda agent, episode, **_: "p")
+    made = v2.MultiAgentEnvRunner(config=config)
+
+    made.sample(num_timesteps=4)
+    metrics = made.get_metrics()
+
+    counts = {agent: n.peek() for agent, n in metrics["num_agent_steps_sampled"].items()}
+    assert counts == {"a": 4, "b": 2}
+    assert metrics["num_module_steps_sampled"]["p"].peek() == 6
