@@ -169,10 +169,12 @@ def inspect(
     if program is not None:
         export_command.show_program(program, as_json=as_json)
         return
+    from ..bridge.front.fit import try_loading
     from ..core.vault import open_checkpoint
     from ..core.vault.audit.files import with_audit
     from ..core.vault.description import describe_checkpoint
     from ..core.vault.opening import of_newest
+    from .theme import FINDINGS, console
 
     if write_model is not None or data is not None:
         from .network_file import show_network
@@ -181,7 +183,8 @@ def inspect(
         raise typer.Exit(show_network(path, write_model, policy=only, data=data, as_json=as_json))
 
     checkpoint = with_audit(of_newest(path, open_checkpoint))
-    description = describe_checkpoint(checkpoint, policies=chosen.ids)
+    tried = try_loading(checkpoint, chosen.ids)
+    description = describe_checkpoint(checkpoint, policies=chosen.ids, tried=tried)
     if report is not None:
         from ..core.vault.own.atomic import replaced_file
         from .inspect_html import inspect_html
@@ -192,7 +195,6 @@ def inspect(
         print_json(description)
     else:
         from .inspect_page import inspect_page, next_lines
-        from .theme import console
 
         out = console()
         width = out.width
@@ -201,7 +203,7 @@ def inspect(
         if weights:
             steps = [step for step in steps if not step["command"].endswith(" --weights")]
         show_lines(*next_lines(steps))
-    if description["verdict"]["level"] in ("damaged", "no weights", "unsafe"):
+    if description["verdict"]["level"] in FINDINGS:
         raise typer.Exit(FINDING)
 
 
@@ -220,7 +222,7 @@ def scan(
 
         raise typer.Exit(show_audits(checkpoints_in(folder), as_json=as_json, one=False))
     from .scan_table import lines_below, scan_rows, scan_table
-    from .theme import console
+    from .theme import FINDINGS, console
 
     rows = scan_rows(folder, show_progress=not as_json)
     if as_json:
@@ -229,7 +231,7 @@ def scan(
         out = console()
         out.print(scan_table(folder, rows, width=out.width))
         show_lines(*lines_below(folder, rows))
-    if any(row.level in ("damaged", "unreadable", "no weights", "unsafe") for row in rows):
+    if any(row.level in FINDINGS for row in rows):
         raise typer.Exit(FINDING)
 
 
@@ -271,9 +273,9 @@ def main(argv: list[str] | None = None) -> int:
         0
     """
     from . import failures
-    from .theme import one_line_warnings, tolerate_narrow_encodings
+    from .theme import one_line_warnings, prepare_streams
 
-    tolerate_narrow_encodings()
+    prepare_streams()
     as_json = "--json" in take_command_line(argv)
     paths = list(sys.path)
     try:

@@ -104,7 +104,15 @@ def header_lines(d: dict[str, Any]) -> list[tuple[str | Text, Any]]:
         ("environment", d["environment"]),
         ("trained", _trained(d)),
         ("files", _files(d["files"])),
+        ("checked", _claims(d["verdict"])),
     ]
+
+
+def _claims(verdict: dict[str, Any]) -> str:
+    """Whether it is complete, loadable and runnable, each as far as that was tried."""
+    words = ("complete", "loadable", "runnable")
+    known = [(word, verdict[word]) for word in words if verdict[word] is not None]
+    return ", ".join(word if is_so else f"not {word}" for word, is_so in known)
 
 
 def title_of(d: dict[str, Any]) -> str:

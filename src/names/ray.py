@@ -1,4 +1,8 @@
-"""What only sources written for Ray name, and no front serves; homes are below `rlconnect`."""
+"""Names that only sources written for Ray use and no public package serves.
+
+Homes are modules below `rlconnect`. `stand-in` is a class that can be named and subclassed and
+raises an error when it is used; `tune` is one that belongs to Ray Tune.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,48 @@ from typing import Final
 
 RAY: Final = """\
 compat.aliases.ray_front: __version__ get init is_initialized put remote shutdown wait @ /ray
-stand-in: ScalingConfig @ /ray.air.config /ray.air /ray.train
-stand-in: SyncConfig @ /ray.air.config /ray.air /ray.train /ray.tune
+tune: ScalingConfig @ /ray.air.config /ray.air /ray.train
+tune: CheckpointConfig FailureConfig RunConfig SyncConfig @ /ray.air.config /ray.air /ray.train
+    /ray.tune
+tune: get_checkpoint report @ /ray.air.session /ray.train /ray.tune
+tune: get_context @ /ray.train /ray.tune
+tune: Result @ /ray.air /ray.train /ray.tune
+v2.algorithms.saved_run: Checkpoint=SavedFolder @ /ray.air.config /ray.air /ray.train /ray.tune
 compat.aliases.plain_names: TIMESTAMP @ /ray.air.constants
 compat.aliases.plain_names: TIME_THIS_ITER_S TRAINING_ITERATION @ /ray.air.constants
     /ray.tune.result
-stand-in: MLflowLoggerCallback setup_mlflow @ /ray.air.integrations.mlflow
-stand-in: WandbLoggerCallback setup_wandb @ /ray.air.integrations.wandb
-stand-in: JupyterNotebookReporter PlacementGroupFactory ResumeConfig run_experiments @ /ray.tune
-stand-in: Experiment @ /ray.tune.experiment
+tune: MLflowLoggerCallback setup_mlflow @ /ray.air.integrations.mlflow
+tune: WandbLoggerCallback setup_wandb @ /ray.air.integrations.wandb
+tune: JupyterNotebookReporter PlacementGroupFactory ResumeConfig run_experiments with_resources @
+    /ray.tune
+tune: ExperimentAnalysis @ /ray.tune.analysis /ray.tune
+tune: Callback @ /ray.tune.callback /ray.tune
+tune: TuneError @ /ray.tune.error /ray.tune
+tune: Experiment @ /ray.tune.experiment
+tune: Trial @ /ray.tune.experiment.trial /ray.tune.experiment
 compat.aliases.pretty_print: pretty_print @ /ray.tune.logger
-stand-in: CSVLoggerCallback JsonLoggerCallback LoggerCallback TBXLoggerCallback @ /ray.tune.logger
+tune: CSVLoggerCallback JsonLoggerCallback LoggerCallback TBXLoggerCallback @ /ray.tune.logger
+tune: CLIReporter @ /ray.tune.progress_reporter /ray.tune
 compat.aliases.ray_front: ENV_CREATOR _global_registry @ /ray.tune.registry
+v2.saving.class_slots: get_trainable_cls=algorithm_named @ /ray.tune.registry
+tune: register_trainable @ /ray.tune.registry /ray.tune
 compat.aliases.plain_names: TIMESTEPS_TOTAL TIME_TOTAL_S @ /ray.tune.result
-stand-in: HyperBandScheduler MedianStoppingRule PopulationBasedTraining TrialScheduler
-    create_scheduler @ /ray.tune.schedulers
-stand-in: PB2 @ /ray.tune.schedulers.pb2
-stand-in: ConcurrencyLimiter Repeater SearchAlgorithm Searcher create_searcher @ /ray.tune.search
-stand-in: OptunaSearch @ /ray.tune.search.optuna
+tune: ResultGrid @ /ray.tune.result_grid /ray.tune
+tune: ASHAScheduler AsyncHyperBandScheduler FIFOScheduler HyperBandScheduler MedianStoppingRule
+    PopulationBasedTraining TrialScheduler create_scheduler @ /ray.tune.schedulers
+tune: PB2 @ /ray.tune.schedulers.pb2
+tune: ConcurrencyLimiter Repeater SearchAlgorithm Searcher create_searcher @ /ray.tune.search
+tune: BasicVariantGenerator @ /ray.tune.search.basic_variant /ray.tune.search
+tune: OptunaSearch @ /ray.tune.search.optuna
+tune: grid_search @ /ray.tune.search /ray.tune
+tune: choice lograndint loguniform qlograndint qloguniform qrandint qrandn quniform randint randn
+    sample_from uniform @ /ray.tune.search.sample /ray.tune
+tune: Domain @ /ray.tune.search.sample
+tune: CombinedStopper FunctionStopper MaximumIterationStopper NoopStopper TimeoutStopper
+    TrialPlateauStopper @ /ray.tune.stopper
+tune: Stopper @ /ray.tune.stopper /ray.tune
+tune: Trainable with_parameters @ /ray.tune.trainable /ray.tune
+tune: TuneConfig @ /ray.tune.tune_config /ray.tune.tuner /ray.tune
 compat.aliases.plain_names: RayDeprecationWarning @ /ray.util.annotations
 compat.aliases.ray_front: log_once @ /ray.util.debug /ray.util
 compat.aliases.tree_front: assert_same_structure flatten_up_to is_nested map_structure

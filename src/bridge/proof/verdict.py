@@ -115,8 +115,11 @@ class Verdict:
     def meaning(self) -> str:
         """What equal means here, and what shares and percentiles are of."""
         absolute, relative = self.tolerance
+        most = max((stage.rounding for stage in self.stages), default=0.0)
+        rounding = f" plus rounding (two ulps of the first layer's sums, {most:.1e} at most)"
         return (
-            f"equal means within {absolute:g} plus {relative:g} of the number; weights and "
+            f"equal means within {absolute:g} plus {relative:g} of the number"
+            f"{rounding if most else ''}; weights and "
             f"settings within {relative:g} of the largest beside them. Median and percentiles are "
             "of the differences of all numbers at a stage."
         )

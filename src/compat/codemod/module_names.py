@@ -11,7 +11,7 @@ from libcst import helpers
 from ...names import SHARED, front_tables
 from ...names.legacy import LEGACY
 from ...names.v2 import TUNING, V2
-from ..aliases.stand_ins import STAND_IN
+from ..aliases.stand_ins import IN_TUNE, STAND_IN
 from ..aliases.table import Place, locate, modules
 from .renamings import CLASSES, DEFAULT_CONFIG, MOVED_MODULES, TRAINERS
 
@@ -25,6 +25,7 @@ FRONTS: Final = {
     )
 }
 """The packages whose names can be imported flat."""
+FRONTS["v2.tuning"].update(modules()["ray.tune"])
 
 
 class ModuleNames(cst.CSTVisitor):
@@ -121,6 +122,8 @@ def place_today(path: str, name: str) -> Place | None:
     place = locate(path_today(path), name_today(path, name))
     if place is None or place.home == STAND_IN:
         return None
+    if place.home == IN_TUNE:  # `rlconnect.v2.tuning` serves all names of `ray.tune`
+        return Place("v2.tuning", name) if name in FRONTS["v2.tuning"] else None
     new = CLASSES.get(place.name)
     return Place("v2", new) if new in FRONTS["v2"] and place.home == "v2" else place
 

@@ -11,7 +11,7 @@ from ...v2.config.acting_sections import ENV_RUNNERS
 from ...v2.config.learning_sections import TRAINING
 from ...v2.config.section import Section, Setting
 from ...v2.config.setting_methods import SettingMethods
-from ...v2.tuning.stopping import RESULT_KEYS
+from ...v2.runs.stop_criteria import RESULT_KEYS
 from ..aliases.table import modules
 from .expressions import builds_algorithm, index_of, is_call_of, is_config, key_of, text_of
 from .marks import MarkingTransformer

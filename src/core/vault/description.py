@@ -30,7 +30,7 @@ from .records.records import (
     fields_of,
 )
 from .records.weights import WeightTable
-from .verdict import judge, verdict
+from .verdict import NOT_TRIED, Tried, apart_from_safety, claims, judge, verdict
 
 
 def network(record: PolicyRecord | ModuleRecord) -> str:
@@ -180,9 +180,18 @@ _STEPS: Final = ("timesteps_total", "num_env_steps_sampled", "num_env_steps_samp
 
 
 def describe_checkpoint(
-    checkpoint: Checkpoint, *, policies: Collection[str] | None = None
+    checkpoint: Checkpoint,
+    *,
+    policies: Collection[str] | None = None,
+    tried: Tried = NOT_TRIED,
 ) -> dict[str, Any]:
-    """Everything a checkpoint says about itself, as data that JSON holds."""
+    """Describe everything a checkpoint contains, as data that JSON holds.
+
+    Args:
+        checkpoint: The checkpoint.
+        policies: Only these policies or modules; all of them otherwise.
+        tried: Verdicts of those who loaded and ran its policies, by id.
+    """
     hint = f"see what it holds: {command('inspect', checkpoint.path)}"
     acting = chosen(checkpoint.acting, policies, checkpoint.path, hint=hint)
     recorded = records_near(checkpoint) if any(map(needs_network, acting.values())) else []
@@ -190,14 +199,17 @@ def describe_checkpoint(
         **fields_of(checkpoint, _FACTS),
         "training_iteration": as_json(checkpoint.training_iteration),
         "steps": as_json(trained_steps(checkpoint)),
-        "verdict": vars(verdict(checkpoint)),
+        "verdict": {
+            **vars(verdict(checkpoint, tried)),
+            **claims(apart_from_safety(checkpoint, tried), tried),
+        },
         "policies": {
-            name: {**_policy(record), "proposal": _proposal(record, recorded)}
+            name: {**_policy(record), **_beside(name, record, recorded, tried)}
             for name, record in acting.items()
             if isinstance(record, PolicyRecord)
         },
         "modules": {
-            name: {**_module(record), "proposal": _proposal(record, recorded)}
+            name: {**_module(record), **_beside(name, record, recorded, tried)}
             for name, record in acting.items()
             if isinstance(record, ModuleRecord)
         },
@@ -209,7 +221,7 @@ def describe_checkpoint(
         "files": [vars(file) for file in checkpoint.files],
         "counters": jsonable(checkpoint.counters),
         "config": jsonable(checkpoint.config),
-        "next": next_steps(checkpoint),
+        "next": next_steps(checkpoint, tried),
     }
 
 
@@ -244,7 +256,6 @@ def _policy(record: PolicyRecord) -> dict[str, Any]:
         "weights": _weights(record.weights),
         "global_timestep": as_json(record.global_timestep),
         "exploration": jsonable(record.config.get("exploration_config")),
-        "verdict": vars(judge(record)),
         "where": record.where,
     }
 
@@ -259,9 +270,16 @@ def _module(record: ModuleRecord) -> dict[str, Any]:
         "model_config": jsonable(record.model_config),
         "inference_only": record.inference_only,
         "weights": _weights(record.weights),
-        "verdict": vars(judge(record)),
         "where": record.where,
     }
+
+
+def _beside(
+    name: str, record: PolicyRecord | ModuleRecord, recorded: list[Records], tried: Tried
+) -> dict[str, Any]:
+    """What is found out about a record: a network that fits, whether it loads and runs."""
+    judged = judge(record, tried.get(name))
+    return {"proposal": _proposal(record, recorded), "verdict": vars(judged)}
 
 
 def _proposal(record: PolicyRecord | ModuleRecord, records: list[Records]) -> dict[str, Any] | None:

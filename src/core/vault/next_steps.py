@@ -17,7 +17,7 @@ from ..text.shell import shell_path
 from .files.remote import is_url
 from .proposed_networks import needs_network, proposed_network
 from .records.records import Checkpoint, ModuleRecord, PolicyRecord
-from .verdict import judge
+from .verdict import NOT_TRIED, Tried, judge
 
 # What environments that need no more than gymnasium give and take, as `describe` tells it.
 _KNOWN: Final = {
@@ -31,8 +31,8 @@ _KNOWN: Final = {
 _NEEDS: Final = {"box2d": "Box2D", "mujoco": "mujoco", "phys2d": "jax", "tabular": "jax"}
 
 
-def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
-    """Each command with its purpose, those that only look first."""
+def next_steps(checkpoint: Checkpoint, tried: Tried = NOT_TRIED) -> list[dict[str, str]]:
+    """Return commands, each with its purpose; those that only read come first."""
     path = shell_path(short_path(checkpoint.path))
     acting = {name: each for name, each in checkpoint.acting.items() if each.weights}
     named = [name for name in acting if name.isprintable()]
@@ -44,7 +44,8 @@ def next_steps(checkpoint: Checkpoint) -> list[dict[str, str]]:
     if acting:
         purpose = "list every array with its shape and range"
         steps.append((f"rlconnect inspect {path}{one} --weights", purpose))
-    acts = bool(acting) and all(judge(each).level == "complete" for each in acting.values())
+    judged = [judge(each, tried.get(name)) for name, each in acting.items()]
+    acts = bool(acting) and all(each.level == "complete" for each in judged)
     if acts and (one or len(checkpoint.acting) == 1):
         steps += _verbs(checkpoint, path, one)
     foreign = [each for each in acting.values() if needs_network(each)]

@@ -66,7 +66,7 @@ def of_newest(path: str | os.PathLike[str], read: Callable[[Any], _Read]) -> _Re
         return read(path)
     except NotACheckpointError:
         folder = Path(path)
-        newest = newest_below(folder, limits_in_force()) if folder.is_dir() else None
+        newest = newest_below(folder, limits_in_force()) if os.path.isdir(folder) else None
         if newest is None:
             raise
     warnings.warn(
@@ -99,7 +99,7 @@ def _open(root: Path, limits: Limits) -> Checkpoint:
         if several is not None:
             return several
     node = locate(root, limits)
-    decoding = Decoding(root if root.is_dir() else root.parent, limits, root)
+    decoding = Decoding(root if os.path.isdir(root) else root.parent, limits, root)
     try:
         return _described(root, node, decoding)
     except CheckpointError as error:

@@ -68,7 +68,7 @@ def read_manifest(folder: Path) -> SaveManifest | None:
         if "files" in data:
             return _parsed(data, folder)
     file = folder / SAVE_MANIFEST
-    return _parsed(read_json(file, limits_in_force()), folder) if file.is_file() else None
+    return _parsed(read_json(file, limits_in_force()), folder) if os.path.isfile(file) else None
 
 
 def read_if_whole(folder: Path) -> SaveManifest | None:
@@ -86,7 +86,7 @@ def write_manifest(folder: Path, generation: int) -> None:
     for place, _, names in os.walk(folder):
         for name in names:
             file = Path(place, name)
-            if not file.is_file():
+            if not os.path.isfile(file):
                 continue
             size = crc = 0
             if name in COMPONENT_FILES:
@@ -179,7 +179,7 @@ def _manifest_for(folder: Path) -> tuple[Path, SaveManifest | None]:
         if manifest is not None:
             return place, manifest
         names = (*COMPONENT_FILES, CLASS_FILE)
-        if place != folder and not any((place / name).is_file() for name in names):
+        if place != folder and not any(os.path.isfile(place / name) for name in names):
             break
     return folder, None
 
@@ -194,7 +194,7 @@ def _generation_of(folder: Path) -> int | None:
 
 def _component(file: Path) -> dict[str, Any]:
     """The content of a component's JSON file; empty if it is another or none."""
-    if not file.is_file():
+    if not os.path.isfile(file):
         return {}
     try:
         data = read_json(file, limits_in_force())

@@ -43,7 +43,7 @@ def replaced_tree(
     *,
     has_manifest: bool = True,
 ) -> Iterator[Path]:
-    """Give a folder to fill; when the block ends, all of it is at `target`, or nothing.
+    """Return a folder to fill; when the block ends, all of it is at `target`, or nothing.
 
     Missing parents are made, links at `target` are followed. A save inside a folder that another
     call gave becomes a part of that one. `is_ours` says whether an older folder without a manifest
@@ -61,10 +61,10 @@ def replaced_tree(
         yield target
         return
     with turn_at(target), refusals(target):
-        if os.path.lexists(target) and not target.is_dir():
+        if os.path.lexists(target) and not os.path.isdir(target):
             raise refusal(target, "a file lies there", "save to another path.")
         make_parents(target)
-        is_damaged = target.exists() and read_if_whole(target) is None and is_ours(target)
+        is_damaged = os.path.exists(target) and read_if_whole(target) is None and is_ours(target)
         new_files: frozenset[str] = frozenset()
 
         def carry(old: Path, new: Path) -> None:
@@ -125,7 +125,7 @@ class _Carrying:
 
 
 def _make_folder(old: Path, new: Path) -> None:
-    if new.is_dir():
+    if os.path.isdir(new):
         return
     if os.path.lexists(new):
         raise refusal(old, "it is a folder where the save has a file", "move it away first.")
