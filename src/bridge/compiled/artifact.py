@@ -33,8 +33,8 @@ from ..actor.actor import Actor
 from ..actor.players import PipelinePlayer
 from ..exported.files import write_artifact
 from ..exported.opened import onnx_session, quiet
-from ..traced.plan import traced_plan
 from .flat_step import FlatStep, Port
+from .traced_plan import traced_plan
 
 NEEDED_ONNXSCRIPT: Final = "0.6.2"
 
