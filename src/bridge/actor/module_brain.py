@@ -159,7 +159,7 @@ def fetches_of(outputs: Mapping[str, Any]) -> dict[str, Any]:
 _INPUTS = "action_dist_inputs"
 
 
-_SIZES: Final = 16
+_SIZES: Final = 8
 """How many batch sizes a recurrent module computes as they are: oneDNN keeps a kernel of each."""
 
 
