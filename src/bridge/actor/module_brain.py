@@ -62,7 +62,7 @@ def fetches_of(outputs: Mapping[str, Any]) -> dict[str, Any]:
 _INPUTS = "action_dist_inputs"
 
 
-_SIZES: Final = 16
+_SIZES: Final = 8
 """Number of batch sizes of a recurrent module without padding: oneDNN caches a kernel per size."""
 
 

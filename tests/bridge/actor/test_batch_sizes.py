@@ -32,7 +32,7 @@ def test_an_lstm_runs_few_sizes_of_batches(monkeypatch, rng):
         actor.reset()
         actor.act(obs[:rows])
 
-    assert len(sizes) <= 16 + 4  # the first ones, then 32, 64, 128 and 256
+    assert len(sizes) <= 8 + 5  # the first ones, then 16, 32, 64, 128 and 256
     assert max(sizes) == 256
     actor.reset()
     for _ in range(3):  # the memory goes on without the rows that were added
