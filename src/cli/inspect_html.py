@@ -177,7 +177,7 @@ def _weights(policy: str, weights: Any) -> list[str]:
     if not charts:
         return []
     more = len(names) - _MOST_ARRAYS
-    rest = [f"<p class=soft>and {more} arrays more</p>"] if more > 0 else []
+    rest = [f"<p class=soft>and {more} more</p>"] if more > 0 else []
     return [
         f"<h2>Weights of {escape(policy)}</h2>",
         f'<div class="grid">{"".join(charts)}</div>',

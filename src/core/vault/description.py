@@ -48,7 +48,9 @@ def network(record: PolicyRecord | ModuleRecord) -> str:
     if not kind and isinstance(record, PolicyRecord) and record.custom_model:
         kind = f"custom model {record.custom_model}"
     kind = kind or ", ".join(_words(record)) or "an unknown network"
-    return f"{kind} ({record.weights.parameter_count:,} numbers in {len(record.weights)} arrays)"
+    count, arrays = record.weights.parameter_count, len(record.weights)
+    numbers = f"{count:,} number{'' if count == 1 else 's'}"
+    return f"{kind} ({numbers} in {arrays} array{'' if arrays == 1 else 's'})"
 
 
 def _described(record: PolicyRecord | ModuleRecord) -> str:

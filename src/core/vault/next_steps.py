@@ -150,8 +150,10 @@ def free_name(path: str, word: str) -> str:
     stem, dot, ending = word.partition(".")
     base = os.path.basename(os.path.normpath(path)).removesuffix(".zip")
     plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", base).strip("-.") or "checkpoint"
+    bare = re.sub(rf"(^|-){stem}(-\d+)?$", "", plain)  # the result of such a command already
+    start = f"{bare}-{stem}" if bare else stem
     numbers = ("", *(f"-{number}" for number in range(2, 1000)))
-    names = [f"{plain}-{stem}{number}{dot}{ending}" for number in numbers]
+    names = [f"{start}{number}{dot}{ending}" for number in numbers]
     return next((name for name in names if not os.path.lexists(name)), names[-1])
 
 
