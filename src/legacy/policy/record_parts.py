@@ -155,8 +155,9 @@ def no_settings(record: PolicyRecord) -> ConfigError:
     return ConfigError(
         f"policy {record.id!r} has lost its config, so its network cannot be rebuilt",
         found=_shapes(record),
-        hint="put the trial's params.pkl or params.json next to the checkpoint, or pass its settings: "
-        f"Policy.from_checkpoint(path, {_config(record)}), config={{}} for RLlib's defaults; "
+        hint="put the trial's params.pkl or params.json next to the checkpoint, or pass its "
+        f"settings: Policy.from_checkpoint(path, {_config(record)}), config={{}} for RLlib's "
+        "defaults; "
         "fcnet_activation if it was not tanh.",
     )
 
