@@ -298,6 +298,7 @@ class MigrationPlan:
             "policy": self.policy.name,
             "source": self.source,
             "origin": self.origin or origin_of(self.source),
+            "ray_version": getattr(getattr(self.policy, "record", None), "ray_version", ""),
             "observation_space": space_to_data(self.observation_space),
             "proofs": self.proofs,
             "explore": self.explore,
