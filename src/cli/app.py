@@ -48,7 +48,6 @@ from .options import (
     Audit,
     Chosen,
     Json,
-    Report,
     UsageError,
     grouped,
 )  # fmt: skip
@@ -156,7 +155,6 @@ def inspect(
         ),
     ] = None,
     audit: Audit = False,
-    report: Report = None,
 ) -> None:
     """Show what a checkpoint is, who wrote it, what it needs and what to do next."""
     if audit:
@@ -169,10 +167,12 @@ def inspect(
     if program is not None:
         export_command.show_program(program, as_json=as_json)
         return
+    from ..bridge.front.fit import try_loading
     from ..core.vault import open_checkpoint
     from ..core.vault.audit.files import with_audit
     from ..core.vault.description import describe_checkpoint
     from ..core.vault.opening import of_newest
+    from .theme import FINDINGS, console
 
     if write_model is not None or data is not None:
         from .network_file import show_network
@@ -181,18 +181,12 @@ def inspect(
         raise typer.Exit(show_network(path, write_model, policy=only, data=data, as_json=as_json))
 
     checkpoint = with_audit(of_newest(path, open_checkpoint))
-    description = describe_checkpoint(checkpoint, policies=chosen.ids)
-    if report is not None:
-        from ..core.vault.own.atomic import replaced_file
-        from .inspect_html import inspect_html
-
-        with replaced_file(report) as staged:
-            staged.write_text(inspect_html(checkpoint, description), encoding="utf-8")
+    tried = try_loading(checkpoint, chosen.ids)
+    description = describe_checkpoint(checkpoint, policies=chosen.ids, tried=tried)
     if as_json:
         print_json(description)
     else:
         from .inspect_page import inspect_page, next_lines
-        from .theme import console
 
         out = console()
         width = out.width
@@ -201,7 +195,7 @@ def inspect(
         if weights:
             steps = [step for step in steps if not step["command"].endswith(" --weights")]
         show_lines(*next_lines(steps))
-    if description["verdict"]["level"] in ("damaged", "no weights", "unsafe"):
+    if description["verdict"]["level"] in FINDINGS:
         raise typer.Exit(FINDING)
 
 
@@ -220,7 +214,7 @@ def scan(
 
         raise typer.Exit(show_audits(checkpoints_in(folder), as_json=as_json, one=False))
     from .scan_table import lines_below, scan_rows, scan_table
-    from .theme import console
+    from .theme import FINDINGS, console
 
     rows = scan_rows(folder, show_progress=not as_json)
     if as_json:
@@ -229,7 +223,7 @@ def scan(
         out = console()
         out.print(scan_table(folder, rows, width=out.width))
         show_lines(*lines_below(folder, rows))
-    if any(row.level in ("damaged", "unreadable", "no weights", "unsafe") for row in rows):
+    if any(row.level in FINDINGS for row in rows):
         raise typer.Exit(FINDING)
 
 

@@ -96,7 +96,9 @@ def header_lines(d: dict[str, Any]) -> list[tuple[str | Text, Any]]:
     """Who wrote a checkpoint, and what it is made of."""
     written = f"Ray {d['ray_version']}" if d["ray_version"] else "a Ray that left no version"
     if d["is_ours"]:
-        written = "rlconnect" if d["stack"] == "rlconnect" else "rlconnect, in Ray's layout"
+        came = f", from {written}" if d["ray_version"] else ""
+        layout = "" if d["stack"] == "rlconnect" else ", in Ray's layout"
+        written = f"rlconnect{came}{layout}"
     stack = "new API stack" if d["stack"] == "new" else "old API stack"
     return [
         ("written by", written if d["stack"] == "rlconnect" else f"{written}, {stack}"),
@@ -104,7 +106,15 @@ def header_lines(d: dict[str, Any]) -> list[tuple[str | Text, Any]]:
         ("environment", d["environment"]),
         ("trained", _trained(d)),
         ("files", _files(d["files"])),
+        ("checked", _claims(d["verdict"])),
     ]
+
+
+def _claims(verdict: dict[str, Any]) -> str:
+    """Whether it is complete, loadable and runnable, each as far as that was tried."""
+    words = ("complete", "loadable", "runnable")
+    known = [(word, verdict[word]) for word in words if verdict[word] is not None]
+    return ", ".join(word if is_so else f"not {word}" for word, is_so in known)
 
 
 def title_of(d: dict[str, Any]) -> str:
@@ -228,6 +238,8 @@ def _chain(start: str, pieces: list[dict[str, Any]], end: str) -> Text:
     for piece in pieces:
         chain.append(" → ", style="dim")
         chain.append(piece_name(piece["name"]), style="name")
+        if piece.get("steps"):
+            chain.append(f"({visible('; '.join(piece['steps']))})", style="label")
     return chain.append(f" → {end}", style="dim")
 
 

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from ..bridge.front.fit import try_loading
 from ..core.errors import CheckpointError, CheckpointNotFoundError, NotACheckpointError
 from ..core.text.shell import command, shell_path
 from ..core.text.visible import visible
@@ -117,7 +118,7 @@ def _row(path: Path) -> ScanRow:
         checkpoint = open_checkpoint(path)
     except CheckpointError as error:
         return ScanRow(str(path), "", "", "", "", 0, 0, "unreadable", error.summary)
-    judged = verdict(checkpoint)
+    judged = verdict(checkpoint, try_loading(checkpoint))
     return ScanRow(
         path=str(path),
         what=_what(checkpoint),

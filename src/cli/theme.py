@@ -35,6 +35,8 @@ THEME: Final = Theme(
 )
 LEVEL_STYLES: Final = {
     "complete": "good",
+    "not runnable": "warn",
+    "not loadable": "warn",
     "needs code": "warn",
     "weights only": "warn",
     "state only": "label",
@@ -43,6 +45,7 @@ LEVEL_STYLES: Final = {
     "unreadable": "bad",
     "unsafe": "bad",
 }
+FINDINGS: Final = frozenset(level for level, style in LEVEL_STYLES.items() if style == "bad")
 LEVEL_MARKS: Final = {"good": "●", "warn": "◐", "bad": "○", "label": "·"}
 
 
@@ -96,7 +99,7 @@ def prepare_streams() -> None:
 
 @contextmanager
 def progress_line(what: str, *, shown: bool = True) -> Iterator[Callable[[int, int | None], None]]:
-    """Give a function to call with how much is done and how much there is.
+    """Return a function to call with how much is done and how much there is.
 
     Args:
         what: The work, in one word.

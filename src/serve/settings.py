@@ -36,9 +36,11 @@ class ServeSettings:
         tls_cert: A file with the certificate, for HTTPS.
         tls_key: And one with its key.
         cors: The origin whose pages may ask from a browser.
+        allow_host: Further host names that requests over loopback may name, separated by commas;
+            `*` allows all.
+        allow_origin: Origins of further web pages that may use the server, separated by commas.
         access_log: Whether each request is told on stderr, as a line of JSON.
         policy_server_port: Where Ray's `PolicyClient`s are answered; nowhere if 0.
-        workers: How many processes answer; each has its share of the sessions.
         move_sessions: Whether sessions go on with a version that is promoted, where it remembers
             the same things; others, and all if not, keep theirs until they end.
         rllink_port: Where external environments of RLlib's new stack are; nowhere if 0.
@@ -56,7 +58,7 @@ class ServeSettings:
     port: int = 8000
     max_sessions: int = 10_000
     session_ttl: float = 3600.0
-    max_body: int = 16 << 20
+    max_body: int = 4 << 20
     max_connections: int = 4096
     max_waiting: int = 2048
     read_timeout: float = 20.0
@@ -66,13 +68,14 @@ class ServeSettings:
     tls_cert: str = ""
     tls_key: str = ""
     cors: str = ""
+    allow_host: str = ""
+    allow_origin: str = ""
     access_log: bool = False
     policy_server_port: int = 0
-    workers: int = 1
     move_sessions: bool = False
     rllink_port: int = 0
     record: str = ""
-    policies: Mapping[str, str] = field(default_factory=dict)
+    policies: Mapping[str, Any] = field(default_factory=dict)
     agents: Mapping[Any, str] = field(default_factory=dict)
 
     @classmethod

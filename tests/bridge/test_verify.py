@@ -479,3 +479,63 @@ def test_a_bound_at_the_end_of_float32_is_none():
 
     assert verdict.is_equal
     assert "settings" in {stage.name for stage in verdict.stages}
+
+
+def wide_policy():
+    """A policy with 3,267 inputs of 0 to 255, whose sums are in the thousands."""
+    policy = Policy(
+        spaces.Box(0, 255, (3267,), np.float32),
+        BOX,
+        {"seed": 0, "model": {"fcnet_hiddens": [64, 64], "fcnet_activation": "relu"}},
+    )
+    drawn = np.random.default_rng(0)
+    weights = policy.get_weights()
+    for name, weight in weights.items():
+        if weight.ndim == 2:
+            weights[name] = drawn.normal(size=weight.shape) * np.sqrt(2 / weight.shape[1])
+    policy.set_weights(weights)
+    create_connectors_for_policy(policy, policy.config)
+    return policy
+
+
+@pytest.mark.torch
+def test_migrate_and_verify_allow_for_rounding_alike(tmp_path):
+    """Sums of thousands of large inputs differ by a few ulps between numpy and torch."""
+    policy = wide_policy()
+    plan = plan_migration(policy).apply()
+    save_migrated(plan, tmp_path / "migrated")
+
+    again = verify(policy, tmp_path / "migrated", samples=64)
+
+    assert plan.is_done
+    assert again.is_equal
+    outputs = next(stage for stage in again.stages if stage.name == "outputs")
+    assert 1e-5 < outputs.rounding < 0.05
+    assert f"two ulps of the first layer's sums, {outputs.rounding:.1e} at most" in again.meaning()
+
+
+def test_a_wide_policy_with_another_weight_is_found():
+    """The tolerance for rounding is far below what changed weights of one output do."""
+    policy, other = wide_policy(), wide_policy()
+    weights = other.get_weights()
+    last = next(name for name in weights if name.startswith("_logits") and weights[name].ndim == 2)
+    weights[last][0] += 0.01
+    other.set_weights(weights)
+
+    found = verify(policy, other, samples=4)
+
+    outputs = next(stage for stage in found.stages if stage.name == "outputs")
+    assert not outputs.is_equal
+
+
+def test_rounding_is_allowed_row_by_row():
+    """A row with small inputs keeps the narrow tolerance beside one with large ones."""
+    differences = Differences(1e-5, 0.0, {"layer": np.ones((1, 4), np.float32)})
+    seen = np.array([[1.0] * 4, [1e6] * 4], np.float32)
+    ours = {"observation": seen, "outputs": np.array([[1e-4], [0.5]])}
+
+    differences.add(ours, {"observation": seen, "outputs": np.zeros((2, 1))})
+
+    outputs = differences.stages()[1]
+    assert (outputs.beyond, outputs.agreement) == (1, 0.5)
+    assert outputs.rounding == pytest.approx(2 * np.finfo(np.float32).eps * 4e6)

@@ -155,7 +155,7 @@ def adapt(
     action_space: Space[Any] | None = None,
     **options: Any,
 ) -> Any:
-    """Give a copy of a policy that acts in a changed environment.
+    """Return a copy of a policy for a changed environment.
 
     The steps become connectors of the copy: they run with it, and are saved and loaded with it.
 
@@ -316,7 +316,7 @@ def _settled(what: str, diff: SpaceDiff) -> tuple[Step, ...]:
     name = "obs" if what == "observation" else "action"
     raise PieceError(
         f"the {what} changed in a way that leaves questions open",
-        expected=f"the steps that adapt it: {name}=[...], in a terminal --{name}",
+        expected=f"steps, given as {name}=",
         found=" / ".join(question.rstrip(".") for question in diff.questions),
         hint=f"proposed: {name}={list(diff.steps)}" if diff.steps else "",
         questions=list(diff.questions),

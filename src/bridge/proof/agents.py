@@ -10,7 +10,7 @@ from ..environments import by_agent
 from ..loading.mapping import Casting, PolicyMapping
 from ..played_episodes import play_together
 from .evidence import Evidence, Side
-from .paired_settings import paired_settings
+from .paired_settings import paired_settings, weights_of
 from .recorded import action_row
 from .staged import Staged
 from .verdict import Returns, Verdict
@@ -131,7 +131,10 @@ class _Table:
             if watchers is None:
                 continue
             other = watchers[name].step(slots, observations, rewards)
-            differences = self.differences.setdefault(name, Differences(*self.tolerance))
+            if name not in self.differences:
+                weights = weights_of(actors[name], watchers[name])
+                self.differences[name] = Differences(*self.tolerance, weights)
+            differences = self.differences[name]
             differences.add(
                 beside(actors[name], mine, other), beside(watchers[name], other, mine), observations
             )

@@ -13,6 +13,7 @@ from ...legacy.policy.policy import Policy
 from ...legacy.policy.stages import LegacyStages
 from ..triple import V2Triple
 from .evidence import Evidence, Side
+from .paired_settings import weights_behind
 from .staged import Staged, in_form_of
 from .verdict import Verdict
 
@@ -63,10 +64,12 @@ def compare_with_source(
     from .v2_stages import V2Stages, without_checks  # with torch
 
     space = migrated.env_to_module.input_observation_space
+    stages = V2Stages(without_checks(migrated))
     return compare_stages(
-        V2Stages(without_checks(migrated)),
+        stages,
         migrated.certificate,
         absolute=absolute,
         relative=relative,
+        weights=weights_behind(stages) or {},
         in_form=lambda saved, mine: in_form_of(saved, mine, space),
     )

@@ -242,6 +242,11 @@ def weights_behind(staged: Staged) -> Weights | None:
     return None if source is None else _weights(source)
 
 
+def weights_of(ours: Staged, theirs: Staged) -> Weights:
+    """The weights of either policy by name; empty if neither shows them."""
+    return weights_behind(ours) or weights_behind(theirs) or {}
+
+
 def _source(staged: Staged) -> Any:
     """The policy or the module behind stages."""
     if isinstance(staged, LegacyStages):

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...core.arrays.stage_differences import StageComparison
 from ...core.data.plain_data import as_json
+from ...core.text.visible import visible
 from .evidence import Evidence
 
 _MOST_NUMBERS: Final = 10_000
@@ -115,8 +116,11 @@ class Verdict:
     def meaning(self) -> str:
         """What equal means here, and what shares and percentiles are of."""
         absolute, relative = self.tolerance
+        most = max((stage.rounding for stage in self.stages), default=0.0)
+        rounding = f" plus rounding (two ulps of the first layer's sums, {most:.1e} at most)"
         return (
-            f"equal means within {absolute:g} plus {relative:g} of the number; weights and "
+            f"equal means within {absolute:g} plus {relative:g} of the number"
+            f"{rounding if most else ''}; weights and "
             f"settings within {relative:g} of the largest beside them. Median and percentiles are "
             "of the differences of all numbers at a stage."
         )
@@ -162,6 +166,11 @@ class Verdict:
 
         with replaced_file(Path(path)) as staged:
             staged.write_text(page_of(self), encoding="utf-8")
+
+    def __repr__(self) -> str:
+        first = self.first_difference
+        found = "equal" if first is None else f"they part at {first.name}"
+        return visible(f"<Verdict {found}: {self.ours}, {self.theirs}, {self.steps} observations>")
 
     def __str__(self) -> str:
         lines = [

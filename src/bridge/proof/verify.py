@@ -18,7 +18,13 @@ from ..loading.natives import natives_of
 from ..played_episodes import play_alone
 from ..triple import V2Triple
 from .evidence import Evidence, Side
-from .paired_settings import PairedSettings, paired_settings, paired_weights, settings_stage
+from .paired_settings import (
+    PairedSettings,
+    paired_settings,
+    paired_weights,
+    settings_stage,
+    weights_of,
+)
 from .recorded import action_row, courses_for
 from .staged import PlayedStages, Staged, in_form_of
 from .verdict import Returns, Verdict, together
@@ -168,7 +174,7 @@ def _compared(
 ) -> Verdict:
     """One policy beside another one."""
     ours, theirs = at_rest(a), at_rest(b)
-    differences = Differences(absolute, relative)
+    differences = Differences(absolute, relative, weights_of(ours, theirs))
     check_alike(ours, theirs)
     settings = paired_settings(ours, theirs)  # before filters and memories see anything
     returns = None

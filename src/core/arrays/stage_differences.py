@@ -1,4 +1,4 @@
-"""How far two rows of numbers lie apart, stage by stage."""
+"""Largest differences between the outputs of two policies, stage by stage."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ gets; last, the weights themselves and the numbers of the pieces around them (st
 bounds, how it explores), of which outputs may not show every one."""
 
 COPIED: Final = frozenset({"weights", "settings"})
-"""Stages of what one policy took over from the other: held to a share of their own size."""
+"""Stages copied from one policy to the other, compared relative to their own size."""
 
 MOST_OUTPUTS: Final = 16
 _MOST_COLUMNS: Final = 100_000
+
+_ROUNDING: Final = 2 * float(np.finfo(np.float32).eps)
+"""Rounding errors of a sum of float32, as a share of the sum of its magnitudes: two ulps."""
 
 DECADES: Final = tuple(range(-9, 2))
 """Powers of ten that a histogram of differences counts by; its first bar holds what is equal."""
@@ -30,14 +33,14 @@ DECADES: Final = tuple(range(-9, 2))
 
 @dataclass(frozen=True)
 class Worst:
-    """The number at which two policies are furthest apart at a stage.
+    """The largest difference of two policies at a stage.
 
     Args:
-        output: Which number of a row: its place, below the name of its part where there are parts.
-        ours: What the first one gave.
-        theirs: What the second one gave.
-        row: Which of the rows that were compared, from 0.
-        observation: What both were given there, where that was told.
+        output: Position of the number in a row, prefixed by the name of its part.
+        ours: Output of the first policy.
+        theirs: Output of the second policy.
+        row: Row in the comparison, from 0.
+        observation: The observation of this row, if it was passed.
     """
 
     output: str
@@ -60,10 +63,11 @@ class StageComparison:
         agreement: The share of rows that are equal within the tolerance.
         histogram: How many are equal, then how many differ by up to each power of `DECADES`, and
             by more than that.
-        note: What kept numbers from being compared, if anything did.
-        worst: The number furthest apart; None where none is.
-        by_output: The largest difference of each number of a row, by its name; the furthest apart
-            first, at most 16 of them.
+        note: Why numbers could not be compared, if so.
+        worst: The largest difference; None if there is none.
+        by_output: The largest difference of each number of a row, by name, in descending order;
+            at most 16 of them.
+        rounding: The largest addition to the tolerance for rounding errors of large sums.
     """
 
     name: str
@@ -76,6 +80,7 @@ class StageComparison:
     note: str = ""
     worst: Worst | None = None
     by_output: tuple[tuple[str, float], ...] = ()
+    rounding: float = 0.0
 
     @property
     def is_equal(self) -> bool:
@@ -87,17 +92,22 @@ class StageComparison:
 class Differences:
     """The differences of many steps, collected by stage.
 
-    `absolute` is the tolerance for numbers near 0, `relative` that as a share of the number.
+    `absolute` is the tolerance for numbers near 0, `relative` that as a share of the number. Both
+    are widened, row by row, by two ulps of what the first layer adds up: the sum over its inputs of
+    `|weight * input|`. `weights` are those of the policies by name; first layers are the matrices
+    with one column per input.
     """
 
     absolute: float
     relative: float
+    weights: Mapping[str, Any] = field(default_factory=dict)
     _apart: dict[str, list[Array]] = field(default_factory=dict)
     _beyond: dict[str, int] = field(default_factory=dict)
     _rows: dict[str, list[Array]] = field(default_factory=dict)
     _notes: dict[str, str] = field(default_factory=dict)
     _worst: dict[str, tuple[tuple[bool, float], Worst]] = field(default_factory=dict)
     _columns: dict[str, dict[str, Array]] = field(default_factory=dict)
+    _rounding: dict[str, float] = field(default_factory=dict)
 
     def add(
         self,
@@ -105,17 +115,36 @@ class Differences:
         theirs: Mapping[str, Nest],
         observations: Sequence[Nest] | None = None,
     ) -> None:
-        """Add the outputs of two policies for the same observations, one a row."""
+        """Add the outputs of two policies for the same observations, one per row."""
+        rounding = self._rounding_errors(theirs.get("observation"))
         for name in STAGES:
             if name in ours and name in theirs:
-                self._add_stage(name, ours[name], theirs[name], observations)
+                errors = None if name == "observation" else rounding
+                self._add_stage(name, ours[name], theirs[name], observations, errors)
 
     def note(self, name: str, text: str) -> None:
         """Note why the numbers of a stage could not be compared."""
         self._notes.setdefault(name, text)
 
+    def _rounding_errors(self, seen: Nest) -> Array | None:
+        """Rounding errors to expect of each row's sums, for flat observations (B, N)."""
+        if seen is None or isinstance(seen, (Mapping, tuple)):
+            return None
+        rows = np.abs(xp.to_numpy(seen).astype(np.float64))
+        shapes = [(np.shape(matrix), matrix) for matrix in self.weights.values()]
+        layers = [xp.to_numpy(m) for shape, m in shapes if len(shape) == 2 and rows.ndim == 2]
+        inputs = rows.shape[-1] if rows.ndim == 2 else 0
+        sums = [(rows @ np.abs(m).T).max(1) for m in layers if m.shape[1] == inputs]
+        sums += [(rows @ np.abs(m)).max(1) for m in layers if m.shape[0] == inputs != m.shape[1]]
+        return _ROUNDING * np.max(sums, axis=0) if sums else None
+
     def _add_stage(
-        self, name: str, ours: Nest, theirs: Nest, observations: Sequence[Nest] | None
+        self,
+        name: str,
+        ours: Nest,
+        theirs: Nest,
+        observations: Sequence[Nest] | None,
+        rounding: Array | None,
     ) -> None:
         mine, yours = (
             [(path, np.atleast_1d(xp.to_numpy(leaf))) for path, leaf in _leaves(each)]
@@ -123,7 +152,7 @@ class Differences:
         )
         shapes = [[leaf.shape for _, leaf in leaves] for leaves in (mine, yours)]
         if shapes[0] != shapes[1]:
-            self.note(name, f"shapes {shapes[0]} beside {shapes[1]}")
+            self.note(name, f"shapes {shapes[0]} and {shapes[1]}")
             return
         before = sum(map(len, self._rows.get(name, ())))
         rows = np.ones(len(mine[0][1]), bool)
@@ -135,6 +164,9 @@ class Differences:
             apart = np.where(np.isnan(apart), np.inf, apart)
             is_counted = one.dtype.kind in "biu" and other.dtype.kind in "biu"
             limit = 0.0 if is_counted else self._limit(name, right)
+            if rounding is not None and not is_counted and len(rounding) == len(right):
+                limit = limit + rounding.reshape(-1, *(1,) * (right.ndim - 1))
+                self._rounding[name] = max(self._rounding.get(name, 0.0), float(rounding.max()))
             is_beyond = ~same & (apart > limit)
             self._apart.setdefault(name, []).append(apart.reshape(-1))
             self._beyond[name] = self._beyond.get(name, 0) + int(is_beyond.sum())
@@ -151,7 +183,7 @@ class Differences:
         return self.relative * float(finite.max(initial=0.0))
 
     def _tell_outputs(self, name: str, path: str, apart: Array) -> None:
-        """The largest difference of each column, or of the whole part where rows have no like."""
+        """Record the largest difference per column, or per part if rows are not comparable."""
         flat = apart.reshape(len(apart), -1)
         largest = flat.max(initial=0.0) if name in COPIED else flat.max(0, initial=0.0)
         columns = self._columns.setdefault(name, {})
@@ -207,6 +239,7 @@ class Differences:
             self._notes.get(name, ""),
             self._worst[name][1] if name in self._worst else None,
             self._by_output(name),
+            self._rounding.get(name, 0.0),
         )
 
     def _by_output(self, name: str) -> tuple[tuple[str, float], ...]:

@@ -199,7 +199,8 @@ def difference_bars(stage: StageComparison, tolerance: float) -> str:
     Bars beyond the absolute tolerance have the colour of a warning.
     """
     names = ["equal", *(f"1e{power}" for power in DECADES), "more"]
-    beyond = [False, *(10.0**power > tolerance * 1.0001 for power in DECADES), True]
+    most = tolerance + stage.rounding
+    beyond = [False, *(10.0**power > most * 1.0001 for power in DECADES), True]
     return bars(
         stage.histogram,
         [name if place % 3 == 0 or name == "more" else "" for place, name in enumerate(names)],

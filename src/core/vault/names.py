@@ -54,26 +54,3 @@ def policy_algorithm(policy_class: str, algorithm: str) -> str:
     by_policy = algorithm_name(policy_class)
     around = ALGORITHMS.get(algorithm)
     return algorithm if not by_policy or (around and around.borrows == by_policy) else by_policy
-
-
-CONNECTORS: Final = frozenset(
-    {
-        "ActionConnectorPipeline",
-        "AdaptActionsConnector",
-        "AdaptObservationsAgentConnector",
-        "AgentConnectorPipeline",
-        "ClipActionsConnector",
-        "ClipRewardAgentConnector",
-        "ConcurrentMeanStdObservationFilterAgentConnector",
-        "ConvertToNumpyConnector",
-        "EnvSamplingAgentConnector",
-        "FlattenDataAgentConnector",
-        "ImmutableActionsConnector",
-        "MeanStdObservationFilterAgentConnector",
-        "NormalizeActionsConnector",
-        "ObsPreprocessorConnector",
-        "StateBufferConnector",
-        "ViewRequirementAgentConnector",
-    }
-)
-"""What RLlib and we call the connectors of the old stack; any other is an author's own."""

@@ -17,12 +17,22 @@ _FIRST: Final = re.compile(
 )
 _HEAD: Final = re.compile(
     r"(?:action_model\.)?_logits(?:_branch)?\._model\.0\.weight"
-    r"|(?:advantage_module\.A|policy_model\.action_out)\._model\.0\.weight"
+    r"|policy_model\.action_out\._model\.0\.weight"
     r"|(?:pi|_pi_head|af)\.net\.mlp\.(\d{1,4})\.weight"
 )
 # The same of TensorFlow: (inputs, outputs).
 _TF_FIRST: Final = re.compile(r"[^/]+/(?:fc_1|(?:[^/]+/)?actor_hidden_0)/kernel(?::0)?")
 _TF_HEAD: Final = re.compile(r"[^/]+/(?:fc_out|(?:[^/]+/)?actor_out)/kernel(?::0)?")
+# Where values of actions have branches of their own, the trunk ends in features, not in actions:
+# their last layer, noisy as (inputs, outputs), is the head.
+_BRANCHED: Final = re.compile(r"advantage_module\.|[^/]+/hidden_0[/_]")
+_BRANCHES: Final = (
+    (re.compile(r"advantage_module\.A\._model\.0\.weight"), 0),
+    (re.compile(r"advantage_module\.A\.w"), 1),
+    (re.compile(r"[^/]+/dense/kernel(?::0)?"), 1),
+)
+_HIDDEN: Final = re.compile(r"_hidden_layers\.(\d{1,4})\._model\.0\.weight")
+_TF_HIDDEN: Final = re.compile(r"[^/]+/fc_(\d{1,4})/kernel(?::0)?")
 _PICTURE: Final = re.compile(
     r"(?:.*_convs\.0\..*|.*\.cnn\.\d\.|[^/]+/conv1/)(?:weight|kernel)(?::0)?"
 )
@@ -48,10 +58,28 @@ class Sizes(NamedTuple):
 def told_sizes(weights: WeightTable) -> Sizes:
     """Input and output sizes of RLlib's own networks, found by the names of their weights."""
     first = _layer(weights, ((_FIRST, 1), (_TF_FIRST, 0)))
-    head = _layer(weights, ((_HEAD, 0), (_TF_HEAD, 1)))
+    is_branched = any(map(_BRANCHED.match, weights))
+    head = _layer(weights, _BRANCHES if is_branched else ((_HEAD, 0), (_TF_HEAD, 1)))
     if first[0] is None and any(name.startswith("_logits._model.0.") for name in weights):
         first = _layer(weights, ((_HEAD, 1),))  # no hidden layers
     return Sizes(*first, *head)
+
+
+def told_hiddens(weights: WeightTable) -> list[int]:
+    """Widths of the hidden layers of RLlib's dense networks, found by the names of their weights.
+
+    Example:
+        >>> import numpy as np
+        >>> told_hiddens(WeightTable({"_hidden_layers.0._model.0.weight": np.zeros((8, 4))}))
+        [8]
+    """
+    widths = {}
+    for pattern, axis in ((_HIDDEN, 0), (_TF_HIDDEN, 1)):
+        for name in weights:
+            match, shape = pattern.fullmatch(name), weights.describe(name)[0]
+            if match and len(shape) == 2:
+                widths[int(match[1])] = int(shape[axis])
+    return [widths[place] for place in sorted(widths)]
 
 
 def _layer(
@@ -108,8 +136,9 @@ def _actions(record: PolicyRecord | ModuleRecord, outputs: int) -> str:
         # A critic of numbers sees them beside the observation.
         sees_actions = record.weights.describe(critic)[0][1] != inputs
         return _box(outputs // 2) if sees_actions else choices
-    if acts_by_values(algorithm):
-        atoms = record.config.get("num_atoms") if isinstance(record, PolicyRecord) else 1
+    config = record.config if isinstance(record, PolicyRecord) else record.model_config
+    if acts_by_values(algorithm) or told_sizes(record.weights).head.startswith("af."):
+        atoms = config.get("num_atoms")
         return f"Discrete({outputs // atoms if type(atoms) is int and atoms > 1 else outputs})"
     if outputs % 2:
         return choices

@@ -28,15 +28,15 @@ _MOST_BYTES: Final = 1 << 20
 
 
 def certificate_of(policy: Policy) -> dict[str, Any]:
-    """What a policy makes of a few random observations; see `certificate_by`."""
+    """Return the outputs of a policy for a few random observations; see `certificate_by`."""
     return certificate_by(lambda: LegacyStages(policy), seen_space(policy))
 
 
 def certificate_by(stages: Callable[[], Any], space: Any) -> dict[str, Any]:
-    """What stages make of a few random observations, as plain data with arrays.
+    """Return the outputs of all stages for a few random observations, as plain data and arrays.
 
-    A policy that cannot act on random observations (one without connectors, say) gets a certificate
-    that says why.
+    If the policy cannot process random observations (without connectors, for example), the
+    certificate contains the reason.
     """
     try:
         courses = sampled_courses(
@@ -54,8 +54,14 @@ def certificate_by(stages: Callable[[], Any], space: Any) -> dict[str, Any]:
 def compare_with_certificate(
     policy: Policy, certificate: Mapping[str, Any], *, absolute: float, relative: float
 ) -> tuple[StageComparison, ...]:
-    """What a policy makes of a certificate's observations, beside what the certificate says."""
-    return compare_stages(LegacyStages(policy), certificate, absolute=absolute, relative=relative)
+    """Compare the outputs of a policy with those recorded in a certificate."""
+    return compare_stages(
+        LegacyStages(policy),
+        certificate,
+        absolute=absolute,
+        relative=relative,
+        weights=policy.get_weights(),
+    )
 
 
 def compare_stages(
@@ -64,9 +70,14 @@ def compare_stages(
     *,
     absolute: float,
     relative: float,
+    weights: Mapping[str, Any],
     in_form: Callable[[Any, Any], Any] = lambda wanted, found: dict(wanted),
 ) -> tuple[StageComparison, ...]:
-    """Likewise for anything with stages; `in_form` gives what is wanted in the form of what is."""
+    """Compare stages with a certificate.
+
+    `weights` are those of the policy by name. `in_form` converts expected values to the form of the
+    found ones.
+    """
     if "observations" not in certificate:
         raise WeightsError(
             "this policy has no parity certificate",
@@ -75,7 +86,7 @@ def compare_stages(
         )
     rows = [list(unbatch(step)) for step in certificate["observations"]]
     courses: list[Course] = [list(course) for course in zip(*rows, strict=True)]
-    differences = Differences(absolute, relative)
+    differences = Differences(absolute, relative, weights)
     for found, expected in zip(_steps(stages, courses), certificate["steps"], strict=True):
         differences.add(found, in_form(expected, found))
     return differences.stages()
@@ -100,7 +111,7 @@ def check_stages(stages: Iterable[StageComparison], what: str, absolute: float =
                 what,
                 expected=f"stage {stage.name!r} within {absolute:g}",
                 found=stage.note or f"a difference of {stage.largest:.2g}",
-                hint="`verify` shows every stage; connectors of your own may differ.",
+                hint="`verify` shows every stage; custom connectors may differ.",
                 stage=stage.name,
             )
 

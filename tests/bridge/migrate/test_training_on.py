@@ -117,7 +117,7 @@ def test_what_ppo_cannot_train_is_told(name, tmp_path):
     """Values of actions are no values of states."""
     migrate(policy_of(POLICIES[name]), tmp_path / "v2")
 
-    with pytest.raises(ConfigError, match="cannot go on from this policy"):
+    with pytest.raises(ConfigError, match="cannot continue from this policy"):
         PPOConfig().from_migrated(tmp_path / "v2")
 
 

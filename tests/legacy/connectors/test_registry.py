@@ -78,11 +78,3 @@ def test_only_connector_classes_register(thing):
     """Anything else is a TypeError, as in Ray."""
     with pytest.raises(TypeError, match="cannot be registered"):
         registry.register_connector("Thing", thing)
-
-
-def test_verdicts_know_the_connectors_there_are():
-    """What is told to need no code is what the registry has."""
-    from rlconnect.core.vault.names import CONNECTORS
-    from rlconnect.legacy.connectors.registry import BUILT_INS
-
-    assert set(BUILT_INS) == CONNECTORS
