@@ -25,7 +25,7 @@ TOOLS = {"test", "dev"}  # every target of the Makefile needs these
 TESTS = {
     "box2d": ["tests/test_extras.py::test_lunar_lander_is_sampled"],
     "docs": ["tests/docs/test_built.py::test_a_page_says_what_it_is"],
-    "export": ["tests/bridge/compiled/test_onnx_model.py"],
+    "export": ["tests/bridge/compiled/test_opened.py"],
     "hub": ["tests/bridge/front/test_hub.py"],
     "mlflow": ["tests/bridge/front/test_mlflow_flavour.py"],
     "offline": ["tests/bridge/test_rollout.py"],

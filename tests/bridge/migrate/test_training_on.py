@@ -8,7 +8,7 @@ from rlconnect.bridge import migrate, verify
 from rlconnect.core.errors import CheckpointNotFoundError, ConfigError
 from rlconnect.v2 import BCConfig, DQNConfig, PPOConfig, SACConfig
 
-from tests.bridge.migrate.networks import POLICIES, policy_of
+from tests.bridge.migrate.networks import POLICIES, REFUSED, policy_of
 from tests.legacy.replay import GOLDEN, Recording
 
 SOURCES = [
@@ -139,7 +139,7 @@ def test_old_sac_goes_on_with_its_rates(name, tmp_path):
 
 def test_a_network_without_an_equivalent_is_refused_before_training(tmp_path):
     """DQN needs target networks, which a wrapped network has not."""
-    migrate(policy_of(POLICIES["noisy"]), tmp_path / "v2")
+    migrate(policy_of(REFUSED["noisy"]), tmp_path / "v2")
 
     with pytest.raises(ConfigError, match="a module with QNetAPI and TargetNetworkAPI"):
         DQNConfig().from_migrated(tmp_path / "v2")
