@@ -19,6 +19,8 @@ TESTED := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1
 NEEDS := pyproject.toml constraints.txt src/core/version.py
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 CHECKED := src tests benchmarks examples
+EXAMPLES := 02_act_with_an_old_policy.py 04_adapt_to_a_new_environment.py 08_run_an_exported_policy.py \
+	11_learn_from_old_samples.py
 
 # `python3` if it is new enough, else the newest named one that is. Looked up only when needed.
 find_python = for python in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
@@ -32,7 +34,7 @@ ifneq ($(shell test -x $(PY) && cat $(MADE_IN) 2>/dev/null),$(CURDIR))
 $(STAMP): broken-venv
 endif
 
-.PHONY: help demo story test coverage mutate apart house lint types stubs matrix conformance parity offline ratio ray bench docs fuzz slots kills threads walk clean broken-venv
+.PHONY: help demo examples extras site story test coverage mutate apart house lint types stubs matrix conformance parity offline ratio ray bench docs fuzz slots kills threads walk clean broken-venv
 broken-venv: ;
 
 # The stamp is written last, so an interrupted installation is picked up by the next call.
@@ -55,6 +57,12 @@ help:  ## show this list
 
 demo: $(STAMP)  ## inspect, act, adapt, migrate, prove: the whole story on a sample
 	@$(PY) examples/demo.py
+
+examples: $(STAMP)  ## run an example of each kind: load, adapt, export, learn; `make test` runs all of them
+	@set -e; for each in $(EXAMPLES); do echo "examples/$$each"; $(PY) examples/$$each > /dev/null; done
+
+extras: site  ## run the tests of every extra, in build/extras with all of them installed
+	@$(TESTED) $(PY) -m tests.house.extras
 
 story: $(STAMP)  ## the case study: adapt, graft, teach, train on, export, serve (minutes)
 	@nice $(PY) examples/story/story.py $(ARGS)
@@ -115,8 +123,10 @@ bench: $(STAMP)  ## what we cost, as table and chart, and what became slower (RL
 	@nice $(PY) benchmarks/table.py $(ARGS)
 	@nice $(PY) benchmarks/regressions.py $(if $(AGAINST),--against $(AGAINST))
 
-docs: $(DOCS_STAMP)  ## build the documentation into site/, and look it over
+site: $(DOCS_STAMP)  ## build the documentation into site/; `make test` checks it there
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict $(ARGS)
+
+docs: site  ## build the documentation into site/, and check it
 	@$(PY) -m pytest tests/docs/test_built.py tests/docs/test_excerpts.py
 	@$(PY) -m tests.docs.contrast
 

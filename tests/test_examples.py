@@ -124,6 +124,15 @@ def test_readme_commands_run(command, workplace):
     assert "Traceback" not in done.stderr
 
 
+def test_readme_shows_the_setup_of_a_fresh_machine():
+    """`make demo` and `make test` stand one under the other, and both are targets."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+    assert re.search(r"^ {4}make demo\b.*\n {4}make test\b", readme, re.MULTILINE)
+    assert {"demo", "test"} <= set(re.findall(r"^(\w+): \$\(STAMP\)", makefile, re.MULTILINE))
+
+
 def test_first_screen_reads_blocks_and_commands():
     """Python blocks come whole, commands without their prompt; later screens are left alone."""
     page = (

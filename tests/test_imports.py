@@ -76,6 +76,27 @@ def test_core_but_for_its_torch_files_needs_no_torch():
     assert not heavy(modules) & {"torch", "ray", "pandas", "scipy"}
 
 
+SAMPLE = SRC / "samples" / "ppo-pendulum-ray-2.7"
+
+
+@pytest.mark.torch
+def test_loading_a_policy_imports_few_modules():
+    """A bare load of an old policy imports at most 250 of our modules, and no readers of data."""
+    modules = loaded_by(f"import rlconnect; rlconnect.load({str(SAMPLE)!r})")
+
+    ours = {name for name in modules if name.partition(".")[0] == "rlconnect"}
+    assert "rlconnect.legacy.policy.policy" in ours
+    assert len(ours) <= 250, len(ours)
+    assert not {name for name in ours if name.startswith("rlconnect.offline")}
+
+
+def test_verifying_and_migrating_load_no_readers_of_data():
+    """Readers of recorded data are imported when a file of recorded data is read."""
+    modules = loaded_by("import rlconnect.bridge.migrate.plan, rlconnect.bridge.proof.verify")
+
+    assert not {name for name in modules if name.startswith("rlconnect.offline")}
+
+
 @pytest.mark.parametrize("heavy_import", ["import torch", "import rich.console"])
 def test_the_probe_sees_what_is_heavy(heavy_import):
     """The probe of these tests does notice a heavy library when one is loaded."""

@@ -47,7 +47,7 @@ def write_page(path, facts):
         ("adapted", f"return {facts['before'].mean:.0f}: velocities estimated"),
         ("grafted into an LSTM", "the same outputs, proven, 1e-6"),
         ("PPO, kickstarted", f"return {facts['again'].mean:.0f}, seeds new to it"),
-        ("exported and served", "shadow, canary, promoted"),
+        ("exported and served", "loaded, promoted"),
     ]
     again, before, serving = facts["again"], facts["before"], facts["serving"]
     earned = [
@@ -77,8 +77,7 @@ def write_page(path, facts):
         f"{before.half_interval:.1f}.</p>",
         "<h2>While it is served</h2>",
         f"<div class=card>{table(('stage', 'episodes', 'return', 'by the new one'), stages)}</div>",
-        f"<p>As a shadow the new policy agreed with the old one in {serving['agreed']:.1%} of "
-        f"steps. {serving['steps']:,} steps were played; none was lost, and each answer is what "
+        f"<p>{serving['steps']:,} steps were played; none was lost, and each answer is what "
         "the policy of its version does by itself.</p>",
         "<h2>How long it took</h2>",
         f"<div class=card>{table(('part', 'seconds'), took)}</div>",

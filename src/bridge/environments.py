@@ -28,6 +28,12 @@ def live_env(env: Any, **settings: Any) -> tuple[Any, bool]:
     return env, False
 
 
+def close(env: Any) -> None:
+    """Close an environment, if it has a method `close`."""
+    if hasattr(env, "close"):
+        env.close()
+
+
 def is_vector(env: Any) -> bool:
     """Whether an environment is many that step together; wrappers are not asked.
 

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from importlib import metadata
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import typer
@@ -46,8 +47,10 @@ class Check(NamedTuple):
 
 
 def doctor(as_json: Json = False) -> None:
-    """Tell whether the installation is fit: versions, torch, GPU, extras, and one policy acting."""
-    checks = [*_machine(), *_packages(), *_extras(), _ray(), *_torch(), _acts(), _writes()]
+    """Check the installation: versions, torch, GPU, extras, one policy, and one served request."""
+    checks = [
+        *_machine(), *_packages(), *_extras(), _ray(), *_torch(), _acts(), *_serves(), _writes(),
+    ]  # fmt: skip
     unfit = [check for check in checks if check.is_fit is False]
     if as_json:
         print_json({"fit": not unfit, "checks": [check._asdict() for check in checks]})
@@ -156,6 +159,37 @@ def _acts() -> Check:
     is_fit = abs(action - _ACTION) < 1e-4
     hint = "" if is_fit else f"{_ACTION} was expected: compare versions of numpy and torch."
     return Check("at work", "a policy acts", f"action {action:.4f}", is_fit, hint)
+
+
+def _serves() -> Iterator[Check]:
+    """Send one request to a server, if uvicorn is installed."""
+    if find_spec("uvicorn") is None:
+        return
+    from ..serve.async_client import AsyncClient
+    from ..serve.server import Server, app_of, run_loop
+    from ..serve.settings import ServeSettings
+
+    settings = ServeSettings(port=0, policies={"": str(SAMPLES / NAME)}, drain_timeout=1.0)
+    actions: list[float] = []
+
+    async def ask() -> None:
+        server = Server(app_of(settings), settings)
+        await server.start()
+        try:
+            url = "http://{}:{}".format(*server.address)
+            async with AsyncClient(url, timeout=20.0) as client:
+                actions.append((await client.act(list(_OBSERVATION))).action[0])
+        finally:
+            await server.drain()
+
+    try:
+        run_loop(ask)
+    except (RlconnectError, ImportError, OSError) as error:
+        hint = "python -m pip install --upgrade 'rlconnect[serve]'"
+        yield Check("at work", "a server answers", f"fails: {first_line(error)}", False, hint)
+        return
+    is_fit = abs(actions[0] - _ACTION) < 1e-4
+    yield Check("at work", "a server answers", f"action {actions[0]:.4f}", is_fit)
 
 
 def _writes() -> Check:

@@ -53,7 +53,8 @@ class Environment:
         where, _, last = name.rpartition(":")
         if where and not _is_id(last):
             maker = from_user(name, "--env")
-            return _called(maker, settings, path, filmed=filmed) if callable(maker) else maker
+            made = _called(maker, settings, path, filmed=filmed) if callable(maker) else maker
+            return _checked(made, name)
         if where:
             user_module(where, "--env")
         from ..core.video import MODE
@@ -247,11 +248,23 @@ def registered_env(name: str) -> str:
                 expected="a class, or a function that makes an environment",
                 found=type(maker).__name__,
             )
-        register_env(name, lambda context: _called(maker, context, ""))
+        register_env(name, lambda context: _checked(_called(maker, context, ""), name))
         return name
     if where:
         user_module(where, "--env")
     return last
+
+
+def _checked(env: Any, name: str) -> Any:
+    """Return `env`, or raise a ConfigError if it is no environment."""
+    if callable(getattr(env, "reset", None)):
+        return env
+    raise ConfigError(
+        f"--env {name!r} is not an environment",
+        expected="an environment, or a class or function that returns one",
+        found=type(env).__name__,
+        hint="check the name, and that the function returns the environment.",
+    )
 
 
 def _called(

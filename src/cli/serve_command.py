@@ -35,7 +35,7 @@ def serve(
         float | None, typer.Option("--session-ttl", help="Seconds one may lie unused; 3600.")
     ] = None,
     max_body: Annotated[
-        int | None, typer.Option("--max-body", min=1, help="Bytes of a request; 16 MiB.")
+        int | None, typer.Option("--max-body", min=1, help="Bytes of a request; 4 MiB.")
     ] = None,
     token: Annotated[str | None, typer.Option("--token", help="What clients have to show.")] = None,
     admin_token: Annotated[
@@ -57,9 +57,13 @@ def serve(
         int | None,
         typer.Option("--policy-server-port", metavar="P", help="Answer Ray's PolicyClients there."),
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", min=1, help="How many processes answer; 1."),
+    allow_host: Annotated[
+        str | None,
+        typer.Option("--allow-host", metavar="NAMES", help="Further names of a local server."),
+    ] = None,
+    allow_origin: Annotated[
+        str | None,
+        typer.Option("--allow-origin", metavar="ORIGINS", help="Web pages that may use it."),
     ] = None,
     move_sessions: Annotated[
         bool,
@@ -100,7 +104,7 @@ def serve(
         "tls_key": tls_key, "cors": cors, "access_log": access_log or None, "record": record,
         "policies": policies or None, "agents": loading.agents(), "rllink_port": rllink_port,
         "policy_server_port": policy_server_port, "move_sessions": move_sessions or None,
-        "workers": workers,
+        "allow_host": allow_host, "allow_origin": allow_origin,
     }  # fmt: skip
     serving = ServeSettings.read(flags, file=settings)
 
@@ -112,13 +116,11 @@ def serve(
 
     gc.disable()  # until the server runs: nothing goes that is imported
     try:
-        from ..serve.process import run
+        from ..serve.server import run
 
-        code = run(serving, started, policy_ids=chosen.ids, options=loading.words())
+        run(serving, started, policy_ids=chosen.ids, options=loading.words())
     finally:
         gc.enable()
-    if code:
-        raise typer.Exit(code)
 
 
 def serve_admin(
@@ -127,8 +129,7 @@ def serve_admin(
         str | None,
         typer.Argument(
             metavar="WHAT",
-            help="load, canary, canary_off, shadow, shadow_off, promote, rollback; "
-            "left out, what there is is told.",
+            help="load, promote or rollback; if left out, the policies are listed.",
         ),
     ] = None,
     path: Annotated[
@@ -139,9 +140,6 @@ def serve_admin(
     ] = None,
     version: Annotated[
         int | None, typer.Option("--version", help="A version that is loaded already.")
-    ] = None,
-    share: Annotated[
-        float | None, typer.Option("--share", help="Of new sessions that a canary gets; 0.05.")
     ] = None,
     move: Annotated[
         bool | None,
@@ -158,14 +156,14 @@ def serve_admin(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Change the policies of a running server: try a new version, compare it, promote it."""
+    """Change the policies of a running server: load a new version, promote it, go back."""
     from ..serve.client import Client
 
     with Client(url, policy=policy, token=token) as client:
         if do is None:
             policies = client.policies()
         else:
-            fields = {"path": path, "version": version, "share": share, "move": move}
+            fields = {"path": path, "version": version, "move": move}
             policies = [client.admin(do, **fields)]
     if as_json:
         print_json({"policies": policies})
@@ -176,11 +174,3 @@ def serve_admin(
         )
         if "moved" in acting:
             typer.echo(f"  {acting['moved']:,} sessions moved to it, {acting['stayed']:,} stayed")
-        for kind, tail in (
-            ("canary", "gets {share:.1%} of new sessions"),
-            ("shadow", "is compared: {differ:,} of {rows:,} rows differ"),
-        ):
-            if kind in acting:
-                typer.echo(
-                    f"  {kind}: version {acting[kind]['version']} {tail.format(**acting[kind])}"
-                )

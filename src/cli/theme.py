@@ -86,8 +86,12 @@ def one_line_warnings() -> Iterator[None]:
         yield
 
 
-def tolerate_narrow_encodings() -> None:
-    """Let output replace what the terminal's encoding lacks, where it would raise otherwise."""
+def prepare_streams() -> None:
+    """Replace characters that the output cannot encode, and discard output to a closed stream."""
+    if sys.stdout is None:  # as in `rlconnect doctor >&-`
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -95,7 +99,7 @@ def tolerate_narrow_encodings() -> None:
 
 @contextmanager
 def progress_line(what: str, *, shown: bool = True) -> Iterator[Callable[[int, int | None], None]]:
-    """Give a function to call with how much is done and how much there is.
+    """Return a function to call with how much is done and how much there is.
 
     Args:
         what: The work, in one word.

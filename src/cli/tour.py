@@ -50,7 +50,7 @@ MORE: Final = (
     ("rlconnect migration undo migrated --dry-run", "what would be taken back?"),
     ("rlconnect export ppo-pendulum-ray-2.7 --out policy.pt2", "a graph for torch alone"),
     ("rlconnect convert ppo-pendulum-ray-2.7 --out kept --dry-run", "what would be written?"),
-    ("rlconnect serve kept.zip --workers 2 --record episodes", "more processes, all kept"),
+    ("rlconnect serve kept.zip --port 8001 --record episodes", "another port, all kept"),
     (
         "rlconnect train --algo PPO --env CartPole-v1 --set lr=3e-4 --stop return=475",
         "a setting of yours, until it is good",

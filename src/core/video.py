@@ -77,7 +77,7 @@ def frame_of(env: Any) -> Array:
             hint=f"make it with it: gymnasium.make(..., render_mode={MODE!r}).",
         )
     try:
-        frame = env.render()
+        frame = env.render() if hasattr(env, "render") else None
     except DependencyNotInstalled as error:
         raise MissingExtraError(
             f"{_name(env)} needs one more package to be drawn", hint=" ".join(str(error).split())

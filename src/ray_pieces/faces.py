@@ -98,7 +98,7 @@ class PieceFace(ConnectorV2):  # type: ignore[misc]  # Ray has no types where it
         return self.piece.merge_states(states)
 
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Give the arguments of our piece, and the spaces as they are now."""
+        """Return the arguments of our piece, and the spaces as they are now."""
         args, kwargs = self.piece.get_ctor_args_and_kwargs()
         spaces = {
             "input_observation_space": self.input_observation_space,

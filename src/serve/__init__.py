@@ -1,8 +1,8 @@
 """Policies behind a port: sessions with memory, batched, swapped while they run.
 
 `server` is where to begin reading: it loads policies into an `App` (the endpoints), which puts
-each request into a `Session` and lets a `Version` of a `Model` act. `http` needs none of these;
-`process` begins, with several `workers` if asked.
+each request into a `Session` and lets a `Version` of a `Model` act. `application` is the ASGI
+application around them, `server` runs it on uvicorn.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ..core.importing.lazy_names import lazy_names
 _HOME: Final = {
     "Acted": ".asking",
     "App": ".app",
+    "Application": ".application",
     "AsyncClient": ".async_client",
     "Client": ".client",
     "ClientSession": ".client",
@@ -22,7 +23,8 @@ _HOME: Final = {
     "Server": ".server",
     "SessionGoneError": ".errors",
     "app_of": ".server",
-    "run": ".process",
+    "asgi": ".application",
+    "run": ".server",
 }
 
 __all__ = sorted(_HOME)

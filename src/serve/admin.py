@@ -1,4 +1,4 @@
-"""Change policies while they are served: load, try, compare, promote, go back."""
+"""Change policies while they are served: load, promote, go back."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Any
 from ..bridge.front.load import as_policies
 from ..bridge.loading.mapping import Casting
 from ..core.errors import ConfigError, RlconnectError
-from .answers import may
+from .answers import may, status_of
 from .app import App, Reply
 from .errors import ServeError
-from .http.messages import Request, json_response
-from .http.protocol import Answer
+from .messages import Answer, Request, json_response
 from .models import Model
 from .settings import ServeSettings
 from .versions import Version
@@ -35,13 +34,15 @@ def first_versions(
     versions, agents = [], dict(settings.agents)
     if not settings.policies:
         raise ConfigError("there is nothing to serve", expected="the path of a checkpoint")
-    for prefix, path in settings.policies.items():
-        loading = {**options, "policy_mapping_fn": settings.agents or None}
-        policies = as_policies(path, **loading)
+    for prefix, source in settings.policies.items():
+        loading: Mapping[str, Any] = {**options, "policy_mapping_fn": settings.agents or None}
+        is_path = isinstance(source, str)
+        policies = as_policies(source, **loading) if is_path else as_policies(source)
         for id_, policy in policies.items():
             if policy_ids is not None and id_ not in policy_ids:
                 continue
             name = id_ if not prefix else prefix if len(policies) == 1 else f"{prefix}/{id_}"
+            path = source if is_path else policy.path
             version = Version(name, 1, policy, path, settings.max_waiting, loading)
             version.try_out()
             versions.append(version)
@@ -84,7 +85,6 @@ _FIELDS: dict[str, Any] = {
     "policy": str,
     "path": str,
     "version": int,
-    "share": (int, float),
     "move": bool,
 }
 
@@ -133,9 +133,9 @@ def change(app: App, document: Any, reply: Reply) -> None:
 
     Args:
         app: Whose policies they are.
-        document: `{"do": "load", "policy": NAME, "path": PATH}`, or `"canary"` (with `"share"`),
-            `"shadow"`, `"promote"`, `"rollback"`, each with a `"version"` or a `"path"` to load;
-            the last two with `"move"` for sessions that run to go on with it.
+        document: `{"do": "load", "policy": NAME, "path": PATH}`, or `"promote"` or `"rollback"`
+            with a `"version"` or a `"path"` to load, and `"move"` for running sessions to go on
+            with it.
         reply: Called with what the policy is like then.
 
     Raises:
@@ -154,8 +154,8 @@ def change(app: App, document: Any, reply: Reply) -> None:
             version = await load(model, fields["path"])
             changes = verb(model, version.number, fields)
             reply(200, {**model.describe(), **(changes or {})})
-        except RlconnectError as error:
-            reply(*not_loaded(error))
+        except Exception as error:
+            reply(*_not_loaded(error))
 
     task = asyncio.get_running_loop().create_task(load_first())
     _running.add(task)
@@ -177,11 +177,15 @@ async def load(model: Model, path: str, number: int | None = None) -> Version:
     return version
 
 
-def not_loaded(error: RlconnectError) -> tuple[int, dict[str, str]]:
-    """The status and the document for a version that is not there."""
+def _not_loaded(error: Exception) -> tuple[int, dict[str, str]]:
+    """Return status and document for a version that could not be loaded."""
     if isinstance(error, ServeError):
         return error.status, error.to_dict()
-    return 409, {"error": error.summary, "code": "not_loaded", "hint": error.hint}
+    if isinstance(error, RlconnectError):
+        return 409, {"error": error.summary, "code": "not_loaded", "hint": error.hint}
+    if not isinstance(error, (OSError, ValueError)):
+        return status_of(error)
+    return 409, {"error": f"cannot load the path: {str(error)[:200]}", "code": "not_loaded"}
 
 
 _running: set[Any] = set()
@@ -189,7 +193,7 @@ _running: set[Any] = set()
 
 def _named(model: Model, fields: dict[str, Any]) -> int | None:
     number: int | None = fields.get("version")
-    if number is None and fields["do"] not in ("rollback", "shadow_off", "canary_off"):
+    if number is None and fields["do"] != "rollback":
         raise ServeError(400, "bad_field", "name a version, or the path of one to load")
     if number is not None:
         model.numbered(number)
@@ -198,17 +202,6 @@ def _named(model: Model, fields: dict[str, Any]) -> int | None:
 
 def _load(model: Model, number: int | None, fields: dict[str, Any]) -> None:
     """It is loaded; nothing else changes."""
-
-
-def _canary(model: Model, number: int | None, fields: dict[str, Any]) -> None:
-    share = float(fields.get("share", 0.05))
-    if number is not None:
-        model.try_as_canary(model.numbered(number), share)
-
-
-def _shadow(model: Model, number: int | None, fields: dict[str, Any]) -> None:
-    if number is not None:
-        model.follow_as_shadow(model.numbered(number))
 
 
 def _promote(model: Model, number: int | None, fields: dict[str, Any]) -> dict[str, int]:
@@ -226,22 +219,8 @@ def _roll_back(model: Model, number: int | None, fields: dict[str, Any]) -> dict
     return _promote(model, number, fields)
 
 
-def _shadow_off(model: Model, number: int | None, fields: dict[str, Any]) -> None:
-    model.follow_as_shadow(None)
-    model.collect()
-
-
-def _canary_off(model: Model, number: int | None, fields: dict[str, Any]) -> None:
-    model.canary, model.canary_share = None, 0.0
-    model.collect()
-
-
 _VERBS: dict[str, Callable[[Model, int | None, dict[str, Any]], dict[str, int] | None]] = {
     "load": _load,
-    "canary": _canary,
-    "canary_off": _canary_off,
-    "shadow": _shadow,
-    "shadow_off": _shadow_off,
     "promote": _promote,
     "rollback": _roll_back,
 }

@@ -6,12 +6,11 @@ import hmac
 import json
 import logging
 import time
-from typing import Final
+from typing import Any, Final
 
 from ..core.errors import CheckpointError, RlconnectError
 from .errors import ServeError
-from .http.messages import Request, Response
-from .http.protocol import Answer
+from .messages import Answer, Request, Response
 from .wire import JSON_CODEC
 
 log: Final = logging.getLogger("rlconnect.serve")
@@ -22,32 +21,37 @@ def may(request: Request, token: str) -> bool:
     """Whether a request shows a token, or asks for what everybody may see."""
     if request.path in ("/healthz", "/readyz", "/"):
         return True
-    header = request.headers.get("authorization", "").encode()
+    header = request.headers.get(b"authorization", b"")
     return hmac.compare_digest(header, f"Bearer {token}".encode())
 
 
 def logged(request: Request, answer: Answer) -> Answer:
-    """An answer that is logged, too."""
+    """Return an answer that is also logged."""
     began = time.perf_counter()
 
     def tell(response: Response) -> None:
         answer(response)
-        access_log.info(
-            json.dumps(
-                {
-                    "at": round(time.time(), 3),
-                    "peer": request.peer,
-                    "method": request.method,
-                    "path": request.target[:200],
-                    "status": response.status,
-                    "in": len(request.body),
-                    "out": len(response.body),
-                    "ms": round(1e3 * (time.perf_counter() - began), 3),
-                }
-            )
-        )
+        log_request(request, response, began)
 
     return tell
+
+
+def log_request(request: Request, response: Any, began: float) -> None:
+    """Log a request and its response as a line of JSON."""
+    access_log.info(
+        json.dumps(
+            {
+                "at": round(time.time(), 3),
+                "peer": request.peer,
+                "method": request.method,
+                "path": request.path[:200],
+                "status": response.status,
+                "in": len(request.body),
+                "out": len(response.body),
+                "ms": round(1e3 * (time.perf_counter() - began), 3),
+            }
+        )
+    )
 
 
 def status_of(error: Exception) -> tuple[int, dict[str, str]]:

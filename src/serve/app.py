@@ -10,9 +10,7 @@ from ..core.errors import RlconnectError
 from ..core.version import __version__
 from .answers import logged, may, refusal, status_of
 from .errors import ServeError
-from .http.messages import BadRequestError, Request, Response, error_response, json_response
-from .http.protocol import Answer
-from .http.websocket import WebSocket
+from .messages import Answer, Request, Response, error_response, json_response
 from .metrics import Metrics, gauges_of
 from .models import Model
 from .sessions import Session, SessionTable, gone
@@ -42,7 +40,7 @@ Reply = Callable[[int, Any], None]
 """Called with a status and a document."""
 
 
-Mounted = Callable[["App", Request, Answer], WebSocket | None]
+Mounted = Callable[["App", Request, Answer], None]
 
 
 class App:
@@ -52,18 +50,17 @@ class App:
         sessions: All sessions.
         token: What clients have to show; None lets everybody in.
         cors: The origin whose pages may ask from a browser; none if empty.
-        max_message: Bytes of one message of a WebSocket.
         access_log: Whether each request is told in a line of JSON.
         recorder: What keeps the episodes of sessions, if anything does.
 
     Attributes:
+        token: As given.
         models: The policies by name.
         casting: Which policy plays an agent, where that was told.
         mounted: What answers below a path, instead of the app itself.
         is_ready: Whether every policy has acted once, and the server does not end.
         is_strict: Whether a session begins with step 0 alone, so that none begins by mistake.
-        passes_on: Lets another worker answer a request, if the request is its to answer.
-        ends_elsewhere: Lets another worker end a session, if the session is its own.
+        passes_on: Lets another process answer a request, if the request is its to answer.
     """
 
     def __init__(
@@ -72,7 +69,6 @@ class App:
         *,
         token: str | None = None,
         cors: str = "",
-        max_message: int = 16 << 20,
         access_log: bool = False,
         recorder: Recorder | None = None,
     ) -> None:
@@ -83,10 +79,8 @@ class App:
         self.is_ready = self.is_strict = False
         self.mounted: dict[str, Mounted] = {}
         self.passes_on: Callable[[Any, Reply], bool] | None = None
-        self.ends_elsewhere: Callable[[str, str], bool] | None = None
         self._access_log = access_log
-        self._token, self._cors = token, cors
-        self.max_message = max_message
+        self.token, self._cors = token, cors
         self._routes: dict[tuple[str, str], Callable[[Request], Response]] = {
             ("GET", "/healthz"): lambda _: json_response({"status": "ok"}),
             ("GET", "/readyz"): self._ready,
@@ -100,43 +94,43 @@ class App:
 
     # HTTP.
 
-    def handle(self, request: Request, answer: Answer) -> WebSocket | None:
-        """Answer a request now or later, or give what goes on with the connection."""
+    def handle(self, request: Request, answer: Answer) -> None:
+        """Answer a request now or later."""
         if self._access_log:
             answer = logged(request, answer)
         try:
-            is_admin = request.target == "/v1/admin"  # who has a token of their own
-            if self._token is not None and not is_admin and not may(request, self._token):
+            is_admin = request.path == "/v1/admin"  # who has a token of their own
+            if self.token is not None and not is_admin and not may(request, self.token):
                 raise ServeError(401, "unauthorized", "a token is needed",
                                  hint="send authorization: Bearer TOKEN.")  # fmt: skip
-            if request.method == "POST" and request.target == "/v1/act":
+            if request.method == "POST" and request.path == "/v1/act":
                 self._act_over_http(request, answer)
-                return None
-            return self._other(request, answer)
+            else:
+                self._other(request, answer)
         except ServeError as error:
             answer(refusal(error))
-        except BadRequestError as error:
-            answer(error_response(error.status, str(error)))
         except RlconnectError as error:
             answer(error_response(400, str(error.summary), code="bad_request", hint=error.hint))
-        return None
 
-    def _other(self, request: Request, answer: Answer) -> WebSocket | None:
+    def _other(self, request: Request, answer: Answer) -> None:
         path, method = request.path, request.method
         for prefix, handle in self.mounted.items():
             if path == prefix or path.startswith(f"{prefix}/"):
-                return handle(self, request, answer)
+                handle(self, request, answer)
+                return
         if path.startswith("/v1/sessions/") and method == "DELETE":
             id_ = path.removeprefix("/v1/sessions/")
             answer(self.ended(id_, self.end_sessions(id_)))
-            return None
+            return
+        if path == "/v1/stream":
+            raise ServeError(426, "upgrade_required", "this path is for WebSockets")
         if method == "OPTIONS" and self._cors:
             answer(Response(204, b"", "text/plain", self._cors_headers()))
-            return None
+            return
         route = self._routes.get(("GET" if method == "HEAD" else method, path))
         if route is not None:
             answer(route(request))
-            return None
+            return
         verbs = sorted(verb for verb, other in self._routes if other == path)
         if path == "/v1/act":
             verbs = ["POST"]
@@ -263,7 +257,7 @@ class App:
                 session_id,
                 f"{unknown_why}, and a new one has step 0" if self.is_strict else unknown_why,
             )
-        version = model.version_for(session_id)
+        version = model.current
         session = self.sessions.begin(key, version)
         version.sessions += 1
         return session, True
@@ -353,12 +347,7 @@ class App:
     # Sessions.
 
     def end_session(self, policy: str, id_: str) -> bool:
-        """End a session of a policy; whether there was one.
-
-        One that another worker has ends there, soon.
-        """
-        if self.ends_elsewhere is not None and self.ends_elsewhere(policy, id_):
-            return True
+        """End a session of a policy, and return whether there was one."""
         session = self.sessions.live((policy, id_))
         if session is None:
             return False
@@ -419,7 +408,7 @@ class App:
 
     def gauges(self) -> dict[str, float]:
         """What is measured just now, by name with its labels."""
-        return gauges_of(self.sessions, self.models.values())
+        return gauges_of(self.sessions, self.models.values(), self.recorder)
 
     def _metrics(self, request: Request) -> Response:
         text = self.metrics.text(self.gauges())

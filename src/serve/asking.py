@@ -136,10 +136,10 @@ class Asking:
         self._session_header = ""
 
     def _headers(self, body: bytes | None, session: Any) -> dict[str, str]:
-        """What goes before a body; the session's name, where whoever routes requests wants it."""
+        """Headers of a request, with the session's name for load balancers that route by it."""
         headers = self._address.headers(body)
-        if self._session_header and isinstance(session, str):
-            headers[self._session_header] = session
+        if isinstance(session, str) and session.isascii() and session.isprintable():
+            headers[self._session_header or "x-session-id"] = session
         return headers
 
     def _no_answer(self, error: BaseException) -> ServeError:

@@ -39,7 +39,9 @@ class AsyncClient(Asking):
     async def end(self, session: str) -> None:
         """End a session; one that is gone already is no error."""
         try:
-            await self._ask("DELETE", f"/v1/sessions/{quote(session, safe='')}", None, True)
+            await self._ask(
+                "DELETE", f"/v1/sessions/{quote(session, safe='')}", None, True, session
+            )
         except ServeError as error:
             if error.status not in (404, 410):
                 raise

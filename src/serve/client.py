@@ -125,13 +125,13 @@ class Client(Asking):
     def end(self, session: str) -> None:
         """End a session; one that is gone already is no error."""
         try:
-            self._ask("DELETE", f"/v1/sessions/{quote(session, safe='')}", None, True)
+            self._ask("DELETE", f"/v1/sessions/{quote(session, safe='')}", None, True, session)
         except ServeError as error:
             if error.status not in (404, 410):
                 raise
 
     def admin(self, do: str, **fields: Any) -> dict[str, Any]:
-        """Change a policy: "load", "canary", "shadow", "promote" and so on; see `admin.change`."""
+        """Change a policy: "load", "promote" or "rollback"; see `admin.change`."""
         command = {"do": do, "policy": self._policy, **fields}
         body = MSGPACK_CODEC.encode(
             {name: value for name, value in command.items() if value is not None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 
 _BOUNDS: Final = (
@@ -37,30 +37,6 @@ class Metrics:
         self._second = 0
         self._now: list[float] = []
         self._recent: deque[tuple[int, int, float, float]] = deque(maxlen=_SECONDS_KEPT)
-
-    @classmethod
-    def of(cls, counted: Sequence[Mapping[str, Any]]) -> Metrics:
-        """What several processes counted, together."""
-        metrics = cls()
-        for report in counted:
-            metrics.counts.update(report["counts"])
-            for policy, status, count in report["requests"]:
-                metrics._requests[policy, status] += count
-            for policy, seconds, buckets in report["times"]:
-                so_far = metrics._buckets.get(policy, [0] * len(buckets))
-                metrics._buckets[policy] = [a + b for a, b in zip(so_far, buckets, strict=True)]
-                metrics._seconds[policy] += seconds
-        return metrics
-
-    def counted(self) -> dict[str, Any]:
-        """What was counted so far, as plain data."""
-        return {
-            "counts": dict(self.counts),
-            "requests": [[*key, count] for key, count in self._requests.items()],
-            "times": [
-                [name, self._seconds[name], counts] for name, counts in self._buckets.items()
-            ],
-        }
 
     def observe(self, policy: str, status: int, seconds: float) -> None:
         """Count one answer."""
@@ -134,13 +110,16 @@ def labels(**values: object) -> str:
     return "{" + ",".join(f'{name}="{text}"' for name, text in pairs) + "}"
 
 
-def gauges_of(sessions: Any, models: Iterable[Any]) -> dict[str, float]:
+def gauges_of(sessions: Any, models: Iterable[Any], recorder: Any = None) -> dict[str, float]:
     """What is measured just now of sessions and of policies, by name with its labels."""
     gauges: dict[str, float] = {
         "rlconnect_sessions": len(sessions),
         "rlconnect_sessions_evicted_total": sessions.evicted,
         "rlconnect_sessions_expired_total": sessions.expired,
     }
+    if recorder is not None:
+        gauges["rlconnect_episodes_recorded_total"] = recorder.episodes
+        gauges["rlconnect_episodes_lost_total"] = recorder.failed
     for model in models:
         for version in model.versions.values():
             label = labels(policy=model.name, version=version.number)

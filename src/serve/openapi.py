@@ -81,13 +81,6 @@ def document() -> dict[str, Any]:
             },
             "/v1/statistics": {"get": _path("What the page shows")},
             "/v1/admin": {"post": _path("Change a policy", {}, None, 401, 403, 409)},
-            "/v2": {"get": _path("Open Inference Protocol: the server")},
-            "/v2/health/live": {"get": _path("Open Inference Protocol: alive")},
-            "/v2/health/ready": {"get": _path("Open Inference Protocol: ready")},
-            "/v2/models/{name}": {"get": _path("Open Inference Protocol: a policy")},
-            "/v2/models/{name}/infer": {
-                "post": _path("Open Inference Protocol: act", {}, None, 400)
-            },
             "/healthz": {"get": _path("Alive")},
             "/readyz": {"get": _path("Ready for requests", {}, None, 503)},
             "/metrics": {"get": _path("Prometheus text")},

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from .http.messages import Response
+from .messages import Response
 
 _HEADERS: Final = {
     "content-security-policy": "default-src 'self'; script-src 'unsafe-inline'; "

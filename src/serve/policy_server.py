@@ -18,9 +18,7 @@ from .answers import log, logged, status_of
 from .app import App
 from .client_pickles import read_request, write_answer
 from .errors import ServeError
-from .http.messages import Request, Response
-from .http.protocol import Answer
-from .http.websocket import WebSocket
+from .messages import Answer, Request, Response
 from .models import Model
 from .sessions import Session
 from .versions import Step, row_numbers
@@ -74,7 +72,7 @@ class Episode:
                 raise ServeError(400, "too_many_agents", f"more than {_MOST_AGENTS:,} agents")
             # A tab: no name that a client may give holds one.
             key = (model.name, f"{self.id}\t{'' if agent is _ALONE else repr(agent)}")
-            version = model.version_for(self.id)
+            version = model.current
             version.sessions += 1
             pair = self.agents[agent] = (model, Session(key, version, time.monotonic()))
         return pair[1]
@@ -108,7 +106,7 @@ class PolicyServer:
         self._token = f"Bearer {token}".encode() if token else b""
         self._finished: OrderedDict[str, None] = OrderedDict()
 
-    def handle(self, request: Request, answer: Answer) -> WebSocket | None:
+    def handle(self, request: Request, answer: Answer) -> None:
         """Answer a request now or later."""
         if self._access_log:
             answer = logged(request, answer)
@@ -120,7 +118,7 @@ class PolicyServer:
             answer(response)
 
         try:
-            header = request.headers.get("authorization", "").encode()
+            header = request.headers.get(b"authorization", b"")
             if self._token and not hmac.compare_digest(header, self._token):
                 raise ServeError(401, "unauthorized", "a token is needed",
                                  hint="send authorization: Bearer TOKEN.")  # fmt: skip
@@ -132,7 +130,6 @@ class PolicyServer:
             reply(error)
         else:
             when_read(read_request, request.body, lambda fields: self._answer(fields, reply))
-        return None
 
     def _answer(self, fields: Any, reply: Reply) -> None:
         """Do what a request asks, or reply with the error."""

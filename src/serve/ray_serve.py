@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from ..core.errors import ConfigError, MissingExtraError
 from .app import Reply
-from .http.messages import Request, Response
+from .messages import Request, Response
 from .server import app_of
 from .settings import ServeSettings
 
@@ -115,12 +115,15 @@ class Replica:
         from starlette.responses import Response as Answer
 
         url, peer = request.url, request.client
-        target = f"{url.path}?{url.query}" if url.query else url.path
-        headers = dict(request.headers)
         question = Request(
-            request.method, target, headers, await request.body(), peer.host if peer else ""
+            request.method,
+            url.path,
+            dict(request.headers.raw),
+            await request.body(),
+            url.query.encode("latin-1"),
+            peer.host if peer else "",
         )
-        _home.set(headers.get(self._header))
+        _home.set(request.headers.get(self._header))
         response: Response = await self._answered(lambda answer: self._app.handle(question, answer))
         known = {**response.headers, "x-session-header": self._header}
         return Answer(response.body, response.status, known, response.content_type)

@@ -217,10 +217,14 @@ class Recorder:
         over, self._over, self._count = self._over, {}, 0
         for name, episodes in over.items():
             folder = f"{_NO_NAME.sub('-', name)}-{self._start}"
-            if folder not in self._writers:
-                self._writers[folder] = episode_writer(self._folder, folder)
-            wrong = write_what_can_be(self._writers[folder], episodes)
-            lost = len(episodes) if wrong and isinstance(wrong[0], OSError) else len(wrong)
+            wrong: Sequence[Exception]
+            try:
+                if folder not in self._writers:
+                    self._writers[folder] = episode_writer(self._folder, folder)
+                wrong = write_what_can_be(self._writers[folder], episodes)
+                lost = len(episodes) if wrong and isinstance(wrong[0], OSError) else len(wrong)
+            except Exception as error:
+                wrong, lost = [error], len(episodes)
             self.failed += lost
             self.episodes += len(episodes) - lost
             if wrong:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,20 +17,17 @@ from functools import partial
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from typing_extensions import override
-
 from ..bridge.lived_episodes import sent_episodes
 from ..bridge.triple import V2Triple
 from ..core.errors import CheckpointError, RlconnectError
-from .answers import logged, status_of
+from .answers import log_request, status_of
 from .app import App
 from .errors import ServeError
-from .http.messages import BadRequestError, Request, Response
-from .http.parsing import HttpLimits, RequestParser
-from .http.protocol import Answer, Connections, HttpConnection
+from .messages import Request
 from .observations import ObservationReader
+from .settings import ServeSettings
 from .versions import Version
-from .wire import LARGE, MSGPACK, MSGPACK_CODEC
+from .wire import LARGE, MSGPACK_CODEC
 
 _HEADER: Final = 8
 _MOST: Final = 10**_HEADER - 1
@@ -37,28 +35,46 @@ _TYPES: Final = (
     "PING", "GET_CONFIG", "GET_STATE", "EPISODES", "EPISODES_AND_GET_STATE", "GET_ACTION",
 )  # fmt: skip
 _SAME: Final = {"GET_WEIGHTS": "GET_STATE"}
-Reply = Callable[[int, Any], None]
-"""Called with a status and the fields of an answer; None if none is owed."""
+_WRITE_TIMEOUT: Final = 20.0
+_GRACE: Final = 0.25
+"""Seconds in which a client may still send a message after the server has begun to shut down."""
 
 
-class Frame(Response):
+class BadFrameError(Exception):
+    """Bytes that are not a message; the connection ends after the reply.
+
+    Args:
+        status: HTTP's status for the error.
+        error: What is wrong.
+    """
+
+    def __init__(self, status: int, error: str) -> None:
+        super().__init__(error)
+        self.status = status
+
+
+@dataclass(slots=True)
+class Frame:
     """One message to a client; nothing if its body is empty."""
 
-    @override
-    def encoded(self, *, closes: bool, has_body: bool = True) -> bytes:
+    status: int = 200
+    body: bytes = b""
+
+    def encoded(self) -> bytes:
+        """Return the bytes on the wire."""
         return b"%08d" % len(self.body) + self.body if self.body else b""
 
 
 def frame_of(fields: Any, status: int = 200) -> Frame:
-    """The message with these fields."""
+    """Return the message with these fields."""
     body = MSGPACK_CODEC.encode(fields)
     if len(body) > _MOST:
         return frame_error(400, f"an answer of {len(body):,} bytes, more than a message may have")
-    return Frame(status, body, MSGPACK)
+    return Frame(status, body)
 
 
-def frame_error(status: int, error: str, **_: str) -> Frame:
-    """The message that says why bytes are no message."""
+def frame_error(status: int, error: str) -> Frame:
+    """Return the message that says why bytes are no message."""
     return frame_of(_refusal({"error": error, "code": "bad_message"}, status), status)
 
 
@@ -68,120 +84,130 @@ def _refusal(document: Any, status: int) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Link:
-    """What is known of one client.
+    """State of one client.
 
     Args:
-        session: The session in which it acts, where it asks for actions.
+        session: The session that its requests for actions belong to.
         is_known: Whether it has shown the token.
+        is_busy: Whether a message is being answered.
     """
 
     session: str
     is_known: bool = False
-
-
-@dataclass(slots=True)
-class Message(Request):
-    """One message of a client."""
-
-    link: Link | None = None
-
-
-class FrameParser(RequestParser):
-    """Cuts messages out of what comes in."""
-
-    def __init__(self, limits: HttpLimits, link: Link) -> None:
-        super().__init__(limits)
-        self._most, self._link = min(limits.max_body, _MOST), link
-
-    @override
-    def next_request(self) -> Request | None:
-        data = self._data
-        header = bytes(data[:_HEADER])
-        if header and not header.isdigit():
-            raise BadRequestError(400, "a message begins with its length in eight digits")
-        if len(header) < _HEADER:
-            return None
-        size = int(header)
-        if size > self._most:
-            raise BadRequestError(413, f"a message of more than {self._most:,} bytes")
-        if len(data) < _HEADER + size:
-            return None
-        body = bytes(data[_HEADER : _HEADER + size])
-        del data[: _HEADER + size]
-        return Message("RLLINK", "/", {}, body, link=self._link)
-
-
-class LinkConnection(HttpConnection):
-    """One client's connection."""
-
-    refusal = staticmethod(frame_error)
-
-    @override
-    def new_parser(self, limits: HttpLimits) -> RequestParser:
-        assert isinstance(self._all.app, RLlink)
-        self._rllink = self._all.app
-        self._link = self._rllink.new_link()
-        return FrameParser(limits, self._link)
-
-    @override
-    def connection_lost(self, error: Exception | None) -> None:
-        super().connection_lost(error)
-        self._rllink.leave(self._link)
+    is_busy: bool = False
 
 
 class RLlink:
-    """Answers clients with the policies of an app.
+    """Answer clients with the policies of an app.
 
     Args:
-        app: What has the policies and the sessions.
-        token: What clients have to show as `token` of their first message; empty lets everybody in.
-        access_log: Whether each message is told in a line of JSON.
+        app: The policies and the sessions.
+        settings: Limits, and the token that a client's first message has to contain, if any.
     """
 
-    def __init__(self, app: App, token: str = "", *, access_log: bool = False) -> None:
-        self._app, self._token, self._access_log = app, token.encode(), access_log
+    def __init__(self, app: App, settings: ServeSettings) -> None:
+        self._app, self._settings = app, settings
+        self._token, self._most = settings.token.encode(), min(settings.max_body, _MOST)
         self._states: WeakKeyDictionary[Version, Frame] = WeakKeyDictionary()
         self._configs: WeakKeyDictionary[Version, Frame] = WeakKeyDictionary()
         self._readers: WeakKeyDictionary[Version, ObservationReader] = WeakKeyDictionary()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._clients: dict[asyncio.Task[Any], Link] = {}
+        self._server: asyncio.Server | None = None
+        self._is_draining = False
 
-    def connections(self, limits: HttpLimits) -> Connections:
-        """For a port of its own."""
-        return Connections(self, limits, LinkConnection)
+    async def listen(self, listening: socket.socket, tls: Any = None) -> None:
+        """Answer clients that connect to a socket."""
+        self._server = await asyncio.start_server(
+            self._talk, sock=listening, ssl=tls, limit=1 << 16
+        )
 
-    def new_link(self) -> Link:
-        """For a new client."""
-        return Link(self._app.sessions.new_id())
+    async def close(self, timeout: float) -> None:
+        """Answer the messages at hand, for at most this many seconds, and hang up."""
+        if self._server is not None:
+            self._server.close()
+        await asyncio.sleep(_GRACE)
+        self._is_draining = True
+        for task, link in [*self._clients.items()]:
+            if not link.is_busy:
+                task.cancel()
+        if self._clients:
+            await asyncio.wait(self._clients, timeout=timeout)
 
-    def leave(self, link: Link) -> None:
-        """Forget a client that is gone."""
-        self._app.end_sessions(link.session)
-
-    def handle(self, request: Request, answer: Answer) -> None:
-        """Answer a message now or later."""
-        assert isinstance(request, Message)
-        assert request.link is not None
-        if self._access_log:
-            answer = logged(request, answer)
-        task = asyncio.get_running_loop().create_task(self._answer(request, request.link, answer))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _answer(self, request: Message, link: Link, answer: Answer) -> None:
-        began = time.perf_counter()
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the messages of one client until it leaves."""
+        task = asyncio.current_task()
+        assert task is not None
+        link = self._clients[task] = Link(self._app.sessions.new_id())
+        peer = writer.get_extra_info("peername")
         try:
-            fields = await self._read(request.body)
+            if len(self._clients) > self._settings.max_connections:
+                raise BadFrameError(503, "too many connections")
+            while (
+                not self._is_draining and (body := await self._read_frame(reader, link)) is not None
+            ):
+                frame = await self._answer(body, link, str(peer[0]) if peer else "")
+                writer.write(frame.encoded())
+                await asyncio.wait_for(writer.drain(), _WRITE_TIMEOUT)
+                link.is_busy = False
+        except BadFrameError as error:
+            writer.write(frame_error(error.status, str(error)).encoded())
+        except (OSError, asyncio.TimeoutError, asyncio.CancelledError):
+            pass  # the client is gone or idle, or the server ends
+        finally:
+            del self._clients[task]
+            self._app.end_sessions(link.session)
+            writer.close()
+
+    async def _read_frame(self, reader: asyncio.StreamReader, link: Link) -> bytes | None:
+        """Return the body of the next message; None if there is none.
+
+        Raises:
+            BadFrameError: The bytes are no message, or too many, or do not end in time.
+        """
+        first = await asyncio.wait_for(reader.read(1), self._settings.session_ttl)
+        link.is_busy = bool(first)
+        try:
+            return await asyncio.wait_for(
+                self._rest_of_frame(first, reader), self._settings.read_timeout
+            )
+        except asyncio.IncompleteReadError:
+            return None
+        except asyncio.TimeoutError:
+            raise BadFrameError(408, "the message did not come to its end in time") from None
+
+    async def _rest_of_frame(self, header: bytes, reader: asyncio.StreamReader) -> bytes:
+        while len(header) < _HEADER:
+            if header and not header.isdigit():
+                raise BadFrameError(400, "a message begins with its length in eight digits")
+            more = await reader.read(_HEADER - len(header))
+            if not more:
+                raise asyncio.IncompleteReadError(header, _HEADER)
+            header += more
+        if not header.isdigit():
+            raise BadFrameError(400, "a message begins with its length in eight digits")
+        size = int(header)
+        if size > self._most:
+            raise BadFrameError(413, f"a message of more than {self._most:,} bytes")
+        return await reader.readexactly(size)
+
+    async def _answer(self, body: bytes, link: Link, peer: str) -> Frame:
+        began = time.perf_counter()
+        kind = ""
+        try:
+            fields = await self._read(body)
             kind = self._kind(fields, link)
-            request.target = f"/{kind}"
             if kind == "GET_ACTION":
-                self._act(fields, link, answer)
-                return
-            frame = await self._do(kind, fields, link, len(request.body))
+                frame = await self._act(fields, link)
+            else:
+                frame = await self._do(kind, fields, link, len(body))
         except Exception as error:
             status, document = status_of(error)
             frame = frame_of(_refusal(document, status), status)
-        self._app.metrics.observe("rllink", frame.status, time.perf_counter() - began)
-        answer(frame)
+        if kind != "GET_ACTION":
+            self._app.metrics.observe("rllink", frame.status, time.perf_counter() - began)
+        if self._settings.access_log:
+            log_request(Request("RLLINK", f"/{kind}", {}, body, peer=peer), frame, began)
+        return frame
 
     async def _beside(self, do: Callable[..., Any], *args: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(None, do, *args)
@@ -219,25 +245,29 @@ class RLlink:
             raise ServeError(400, "bad_field", "policy has to be a text")
         model = self._app.model(name)
         if kind.startswith("EPISODES"):
-            await self._take(model.version_for(link.session), fields, size)
+            await self._take(model.current, fields, size)
             if kind == "EPISODES":
                 return Frame()
-        version = model.version_for(link.session)
+        version = model.current
         frames = self._configs if kind == "GET_CONFIG" else self._states
         if version not in frames:
             make = _config_frame if kind == "GET_CONFIG" else _state_frame
             frames[version] = await self._beside(make, version)
         return frames[version]
 
-    def _act(self, fields: dict[str, Any], link: Link, answer: Answer) -> None:
-        """The message that RLlib lacks: what to do about an observation."""
+    async def _act(self, fields: dict[str, Any], link: Link) -> Frame:
+        """Answer the message that RLlib lacks: what to do about an observation."""
+        answered: asyncio.Future[tuple[int, Any]] = asyncio.get_running_loop().create_future()
 
         def reply(status: int, document: Any) -> None:
-            is_done = status == 200
-            message = {"type": "GET_ACTION", **document} if is_done else _refusal(document, status)
-            answer(frame_of(message, status))
+            if not answered.done():
+                answered.set_result((status, document))
 
         self._app.act({"session": link.session, **fields}, reply)
+        status, document = await answered
+        is_done = status == 200
+        message = {"type": "GET_ACTION", **document} if is_done else _refusal(document, status)
+        return frame_of(message, status)
 
     async def _take(self, version: Version, fields: dict[str, Any], size: int) -> None:
         """Check episodes, count them, and record them where that is wanted."""

@@ -1,69 +1,69 @@
-"""A server from its first policy to its last answer."""
+"""Run the ASGI application on uvicorn, with the ports of RLlib's clients beside it."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import logging
+import re
 import signal
+import socket
 import ssl
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
-from dataclasses import replace
-from typing import Any, Protocol
+import sys
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final
 
-from ..core.errors import CheckpointNotFoundError, ConfigError, RlconnectError
-from . import admin, kserve
+from ..core.errors import CheckpointNotFoundError, ConfigError, MissingExtraError, RlconnectError
+from . import admin
 from .admin import first_versions
 from .answers import log
 from .app import App
-from .errors import ServeError
-from .http.messages import Request
-from .http.parsing import HttpLimits
-from .http.protocol import Answer, Connections
-from .http.websocket import Message, WebSocket, accept
+from .application import Application
 from .models import Model
 from .sessions import SessionTable
 from .settings import ServeSettings
-from .wire import JSON_CODEC, MSGPACK_CODEC, Codec
 
-
-def open_stream(app: App, request: Request, answer: Answer) -> WebSocket:
-    """A WebSocket on which each message is a step, and a session that ends with it."""
-    standard = {"policy": request.query.get("policy"), "session": app.sessions.new_id()}
-
-    def on_message(socket: WebSocket, message: Message) -> None:
-        codec: Codec = JSON_CODEC if isinstance(message, str) else MSGPACK_CODEC
-
-        def reply(status: int, document: Any) -> None:
-            status, data = codec.encoded(status, document)
-            if status != 200:
-                data = codec.encode({**codec.decode(data), "status": status})
-            socket.send(data.decode() if codec is JSON_CODEC else data)
-
-        try:
-            fields = codec.decode(message.encode() if isinstance(message, str) else message)
-        except ServeError as error:
-            reply(error.status, error.to_dict())
-            return
-        app.act({**standard, **fields} if isinstance(fields, dict) else fields, reply)
-
-    def on_end() -> None:
-        app.end_sessions(standard["session"] or "")
-
-    return WebSocket(accept(request), on_message, on_end, app.max_message)
-
-
-_GRACE = 0.25
-"""Seconds in which idle clients may still send what they were just about to."""
-_TIDY = 2.0
+_ORIGIN: Final = re.compile(r"\*|[a-z][a-z0-9+.-]*://[A-Za-z0-9.:\[\]-]+")
+_TIDY: Final = 2.0
 """Seconds after which there is time to look for what loading left behind."""
+_KEEP_ALIVE: Final = 75
+"""Seconds that a connection may wait for its next request."""
+_KEPT_FILES: Final = 64
+"""File descriptors that are not used for connections."""
+
+
+def run(
+    settings: ServeSettings,
+    started: Callable[[Server], None] | None = None,
+    **loading: Any,
+) -> None:
+    """Load policies and serve them until the process is told to end.
+
+    Args:
+        settings: What to serve, and how.
+        started: Called when the server listens.
+        **loading: As for `app_of`.
+
+    Raises:
+        MissingExtraError: uvicorn is not installed.
+    """
+    _check_extra()
+    if settings.access_log:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        logging.getLogger("rlconnect.serve.access").addHandler(handler)
+        logging.getLogger("rlconnect.serve.access").setLevel(logging.INFO)
+    app = app_of(settings, **loading)
+    run_loop(lambda: Server(app, settings).run(started))
 
 
 def app_of(settings: ServeSettings, **loading: Any) -> App:
-    """The endpoints with all policies loaded.
+    """Return the endpoints with all policies loaded.
 
     Raises:
-        ConfigError: No policy is named, two by one name, or an agent's is none of them.
+        ConfigError: No policy is named, two have one name, or an agent's is none of them.
         CheckpointError: One cannot be read.
     """
     app = empty_app(settings)
@@ -80,11 +80,14 @@ def app_of(settings: ServeSettings, **loading: Any) -> App:
 
 
 def empty_app(settings: ServeSettings) -> App:
-    """The endpoints without a policy.
+    """Return the endpoints without a policy.
 
     Raises:
-        ConfigError: Nothing can be recorded where it should be.
+        ConfigError: Episodes cannot be recorded at the given place, or `cors` is not an origin.
     """
+    if settings.cors and not _ORIGIN.fullmatch(settings.cors):
+        raise ConfigError("cors", expected="an origin such as https://pages.example, or *",
+                          found=repr(settings.cors)[:80])  # fmt: skip
     recorder = None
     if settings.record:
         from .recording import Recorder
@@ -94,58 +97,38 @@ def empty_app(settings: ServeSettings) -> App:
         SessionTable(most=settings.max_sessions, time_to_live=settings.session_ttl),
         token=settings.token or None,
         cors=settings.cors,
-        max_message=settings.max_body,
         access_log=settings.access_log,
         recorder=recorder,
     )
     admin.mount(app, settings.admin_token)
-    kserve.mount(app)
-    app.mounted["/v1/stream"] = open_stream
     return app
 
 
-class Others(Protocol):
-    """Other processes that serve the same sessions."""
-
-    async def begin(self) -> None:
-        """Be like them, and answer what they ask."""
-
-    async def reload(self) -> None:
-        """Load each policy from its path once more, in all of them."""
-
-    async def leave(self, end: float) -> None:
-        """Answer until they have no more to ask, or until the loop's clock shows `end`."""
-
-
 class Server:
-    """Listens, answers, and ends without losing what it accepted.
+    """Listen, answer, and shut down without losing accepted requests.
 
     Attributes:
-        address: Where it listens, once it does.
+        address: Host and port, once it listens.
     """
 
-    def __init__(self, app: App, settings: ServeSettings, crew: Others | None = None) -> None:
-        self.app, self.settings, self._crew = app, settings, crew
-        limits = HttpLimits(
-            max_body=settings.max_body,
-            max_connections=settings.max_connections,
-            read_timeout=settings.read_timeout,
-        )
-        self._ports = [("--port", settings.port, Connections(app, limits))]
+    def __init__(self, app: App, settings: ServeSettings) -> None:
+        self.app, self.settings = app, settings
+        self._application = Application(app, settings, app)
+        self._ports = [("--port", settings.port, self._application)]
         words: dict[str, Any] = {"token": settings.token, "access_log": settings.access_log}
         if settings.policy_server_port:
             from .policy_server import PolicyServer
 
-            connections = Connections(PolicyServer(app, **words), limits)
-            self._ports.append(("--policy-server-port", settings.policy_server_port, connections))
+            application = Application(PolicyServer(app, **words), settings, app)
+            self._ports.append(("--policy-server-port", settings.policy_server_port, application))
+        self._rllink: Any = None
         if settings.rllink_port:
             from .rllink import RLlink
 
-            patient = replace(limits, idle_timeout=settings.session_ttl)
-            connections = RLlink(app, **words).connections(patient)
-            self._ports.append(("--rllink-port", settings.rllink_port, connections))
-        self._servers: list[asyncio.Server] = []
+            self._rllink = RLlink(app, settings)
+        self._servers: list[Any] = []
         self._ends = asyncio.Event()
+        self._serving: list[asyncio.Task[None]] = []
         self._tasks: list[asyncio.Task[None]] = []
         self.address: tuple[str, int] = ("", 0)
 
@@ -153,38 +136,94 @@ class Server:
         """Listen.
 
         Raises:
-            ConfigError: Nobody can listen there.
+            ConfigError: A port cannot be listened on.
+            MissingExtraError: uvicorn is not installed.
         """
+        _check_extra()
         loop = asyncio.get_running_loop()
-        if self._crew is not None:
-            await self._crew.begin()
-        for place in self._ports:
-            await self._listen(*place)
-        host, port = self._servers[0].sockets[0].getsockname()[:2]
-        self.address = host, port
-        self._tasks = [loop.create_task(connections.watch()) for _, _, connections in self._ports]
-        self._tasks.append(loop.create_task(self._sweep()))
+        configs = [self._config(application) for _, _, application in self._ports]
+        sockets: list[socket.socket] = []
+        try:
+            for flag, port, _ in self._ports:
+                sockets.append(self._bound(flag, port))
+            if self._rllink is not None:
+                flag, port = "--rllink-port", self.settings.rllink_port
+                await self._rllink.listen(self._bound(flag, port), configs[0].ssl)
+        except ConfigError:
+            for listening in sockets:
+                listening.close()
+            raise
+        self.address = sockets[0].getsockname()[:2]
+        for config, listening in zip(configs, sockets, strict=True):
+            server = _uvicorn_server(config)
+            self._servers.append(server)
+            self._serving.append(loop.create_task(server.serve([listening])))
+            while not (server.started or self._serving[-1].done()):
+                await asyncio.sleep(0.001)
+        self._tasks.append(loop.create_task(self._expire()))
         self.app.is_ready = True
 
-    async def _listen(self, flag: str, port: int, connections: Connections) -> None:
+    def _config(self, application: Application) -> Any:
+        import uvicorn
+
+        from .protocol import LimitedProtocol
+
         settings = self.settings
+        limits: dict[str, Any] = {
+            "most": settings.max_connections,
+            "read_timeout": settings.read_timeout,
+            "refused": deque(),
+        }
+        with suppress(ImportError):
+            import resource
+
+            files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+            if files != resource.RLIM_INFINITY:
+                limits["most"] = min(limits["most"], max(files - _KEPT_FILES, 8))
+        config = uvicorn.Config(
+            application,
+            http=type("Protocol", (LimitedProtocol,), limits),
+            ws="websockets-sansio",
+            ws_max_size=settings.max_body,
+            interface="asgi3",
+            lifespan="off",
+            log_config=None,
+            log_level="error",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            backlog=1024,
+            timeout_keep_alive=_KEEP_ALIVE,
+            timeout_graceful_shutdown=settings.drain_timeout,  # type: ignore[arg-type]
+            ssl_certfile=settings.tls_cert or None,
+            ssl_keyfile=settings.tls_key or None,
+        )
         try:
-            server = await asyncio.get_running_loop().create_server(
-                connections.protocol,
-                settings.host,
-                port,
-                ssl=_tls(settings),
-                backlog=1024,
-                reuse_port=True if self._crew is not None else None,
-            )
-        except OSError as error:
-            for other in self._servers:
-                other.close()
-            raise ConfigError(
-                f"cannot listen on {settings.host}:{port}: {error.strerror or error}",
-                hint=f"name another one: {flag} PORT.",
+            config.load()
+        except FileNotFoundError as error:
+            raise CheckpointNotFoundError(
+                f"no such file: {error.filename or settings.tls_cert}"
             ) from None
-        self._servers.append(server)
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigError(
+                f"{settings.tls_cert} is not a certificate with a key: {error}"
+            ) from None
+        return config
+
+    def _bound(self, flag: str, port: int) -> socket.socket:
+        """Return a socket that is bound to a port of the host."""
+        host = self.settings.host
+        try:
+            family, _, _, _, place = socket.getaddrinfo(
+                host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )[0]
+            return socket.create_server(place[:2], family=family, backlog=1024)
+        except (OSError, OverflowError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise ConfigError(
+                f"cannot listen on {host}:{port}: {reason}", hint=f"name another one: {flag} PORT."
+            ) from None
 
     async def run(self, started: Callable[[Server], None] | None = None) -> None:
         """Serve until `stop` is called or a signal comes."""
@@ -202,44 +241,26 @@ class Server:
         await self.drain()
 
     def stop(self) -> None:
-        """End when what was accepted is answered."""
+        """End when accepted requests are answered."""
         self._ends.set()
 
     def reload(self) -> None:
-        """Load each policy from its path once more; one that cannot be read stays as it is."""
+        """Load each policy from its path again; one that cannot be read stays as it is."""
         loop = asyncio.get_running_loop()
-        if self._crew is not None:
-            self._tasks.append(loop.create_task(self._crew.reload()))
-            return
         for model in self.app.models.values():
             self._tasks.append(loop.create_task(self._reloaded(model)))
 
     async def drain(self) -> None:
-        """Take no new connections, answer what was accepted, end."""
+        """Accept no connections, answer accepted requests, and end."""
         self.app.is_ready = False
         for server in self._servers:
-            server.close()
-        parts = [connections for _, _, connections in self._ports]
-        for part in parts:
-            part.is_draining = True
-        loop = asyncio.get_running_loop()
-        end = loop.time() + self.settings.drain_timeout
-        await asyncio.sleep(_GRACE)
-        while any(part.open for part in parts) and loop.time() < end:
-            for connection in [connection for part in parts for connection in part.open]:
-                connection.drain()
-            await asyncio.sleep(0.02)
-        for connection in [connection for part in parts for connection in part.open]:
-            connection.abort()
-        if self._crew is not None:
-            await self._crew.leave(end)
+            server.should_exit = True
+        if self._rllink is not None:
+            await self._rllink.close(self.settings.drain_timeout)
+        await asyncio.gather(*self._serving, return_exceptions=True)
         for task in self._tasks:
             task.cancel()
-        for model in self.app.models.values():
-            for version in model.versions.values():
-                version.close()
-        if self.app.recorder is not None:
-            await loop.run_in_executor(None, self.app.recorder.close)
+        await self._application.close()
 
     async def _reloaded(self, model: Model) -> None:
         try:
@@ -249,10 +270,40 @@ class Server:
         except RlconnectError as error:
             log.error("policy %s stays as it is: %s", model.name, error)
 
-    async def _sweep(self) -> None:
+    async def _expire(self) -> None:
+        from .protocol import LimitedProtocol
+
         while True:
-            await asyncio.sleep(1.0)
-            self.app.sessions.sweep()
+            await asyncio.sleep(min(0.5, self.settings.read_timeout / 4))
+            now = asyncio.get_running_loop().time()
+            for server in self._servers:
+                for connection in [*server.server_state.connections]:
+                    if isinstance(connection, LimitedProtocol):
+                        connection.expire(now)
+
+
+def _uvicorn_server(config: Any) -> Any:
+    """Return a server of uvicorn that leaves signals to us."""
+    import uvicorn
+
+    class Quiet(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+    return Quiet(config)
+
+
+def _check_extra() -> None:
+    try:
+        import httptools  # noqa: F401
+        import uvicorn  # noqa: F401
+        import websockets  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(
+            f"serving needs uvicorn with httptools and websockets: {error}",
+            hint="pip install 'rlconnect[serve]'",
+        ) from error
 
 
 def _tidy() -> None:
@@ -262,24 +313,10 @@ def _tidy() -> None:
 
 
 def run_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a coroutine in a loop of its own; in uvloop's where that is installed."""
+    """Run a coroutine in a new loop, of uvloop if that is installed."""
     try:
-        import uvloop  # type: ignore[import-not-found,unused-ignore]
+        import uvloop
     except ImportError:
         asyncio.run(main())
     else:
         uvloop.run(main())
-
-
-def _tls(settings: ServeSettings) -> ssl.SSLContext | None:
-    if not settings.tls_cert:
-        return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    try:
-        context.load_cert_chain(settings.tls_cert, settings.tls_key or None)
-    except FileNotFoundError as error:
-        raise CheckpointNotFoundError(f"no certificate lies at {error.filename}") from None
-    except (OSError, ssl.SSLError) as error:
-        raise ConfigError(f"{settings.tls_cert} is no certificate with a key: {error}") from None
-    return context

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 
@@ -80,25 +80,6 @@ class Session:
             self.waiting.popleft()()
 
 
-class Journal(Protocol):
-    """Told which sessions there are, for a table that takes the place of one that died.
-
-    Attributes:
-        lost: The sessions of whoever wrote here before.
-    """
-
-    lost: Sequence[Key]
-
-    def write(self, sign: int, key: Key) -> None:
-        """Note that a session began (1), or that its client ended it (0)."""
-
-    def is_long(self, count: int) -> bool:
-        """Whether it tells much more than so many names."""
-
-    def rewrite(self, keys: Iterable[Key]) -> None:
-        """Tell of these sessions alone."""
-
-
 class SessionTable:
     """All sessions of a server, the least recently used first.
 
@@ -133,8 +114,6 @@ class SessionTable:
         self._gone: OrderedDict[Key, str] = OrderedDict()
         self._start = os.urandom(4).hex()
         self._begun = 0
-        self._journal: Journal | None = None
-        self._is_ours: Callable[[str], bool] | None = None
         self.evicted = self.expired = 0
 
     def __len__(self) -> int:
@@ -145,23 +124,8 @@ class SessionTable:
 
     def new_id(self) -> str:
         """An id that no other session has; of this start of the server."""
-        while True:
-            self._begun += 1
-            id_ = f"s-{self._start}-{self._begun}-{os.urandom(6).hex()}"
-            if self._is_ours is None or self._is_ours(id_):
-                return id_
-
-    def follow(self, journal: Journal, is_ours: Callable[[str], bool]) -> None:
-        """Go on where another table's journal ends: all of its sessions are gone."""
-        self._journal, self._is_ours = journal, is_ours
-        for key in journal.lost[-_MOST_GONE:]:
-            self._gone[key] = "the worker that had it died"
-
-    def _note(self, sign: int, key: Key) -> None:
-        if self._journal is not None:
-            self._journal.write(sign, key)
-            if self._journal.is_long(len(self._sessions) + len(self._gone)):
-                self._journal.rewrite([*self._gone, *self._sessions])
+        self._begun += 1
+        return f"s-{self._start}-{self._begun}-{os.urandom(6).hex()}"
 
     def find(self, key: Key) -> Session | None:
         """The session of this name; None if there never was one.
@@ -200,7 +164,6 @@ class SessionTable:
             self.evicted += 1
         self._gone.pop(key, None)
         session = self._sessions[key] = Session(key, version, self._clock())
-        self._note(1, key)
         return session
 
     def live(self, key: Key) -> Session | None:
@@ -212,8 +175,7 @@ class SessionTable:
 
     def end(self, session: Session) -> None:
         """Let a session go that its client ended; its name may be used anew."""
-        if self._sessions.pop(session.key, None) is not None:
-            self._note(0, session.key)
+        self._sessions.pop(session.key, None)
         self._forget(session)
 
     def sweep(self) -> None:

@@ -12,6 +12,8 @@ from ..core.data.toml import parse_toml
 from ..core.errors import CheckpointNotFoundError, ConfigError
 
 PREFIX: Final = "RLCONNECT_SERVE_"
+_PORTS: Final = frozenset({"port", "policy_server_port", "rllink_port"})
+_LAST_PORT: Final = 65535
 _TABLES: Final = {"policies": "paths by name", "agents": "names of policies by agent"}
 
 
@@ -34,9 +36,11 @@ class ServeSettings:
         tls_cert: A file with the certificate, for HTTPS.
         tls_key: And one with its key.
         cors: The origin whose pages may ask from a browser.
+        allow_host: Further host names that requests over loopback may name, separated by commas;
+            `*` allows all.
+        allow_origin: Origins of further web pages that may use the server, separated by commas.
         access_log: Whether each request is told on stderr, as a line of JSON.
         policy_server_port: Where Ray's `PolicyClient`s are answered; nowhere if 0.
-        workers: How many processes answer; each has its share of the sessions.
         move_sessions: Whether sessions go on with a version that is promoted, where it remembers
             the same things; others, and all if not, keep theirs until they end.
         rllink_port: Where external environments of RLlib's new stack are; nowhere if 0.
@@ -54,7 +58,7 @@ class ServeSettings:
     port: int = 8000
     max_sessions: int = 10_000
     session_ttl: float = 3600.0
-    max_body: int = 16 << 20
+    max_body: int = 4 << 20
     max_connections: int = 4096
     max_waiting: int = 2048
     read_timeout: float = 20.0
@@ -64,13 +68,14 @@ class ServeSettings:
     tls_cert: str = ""
     tls_key: str = ""
     cors: str = ""
+    allow_host: str = ""
+    allow_origin: str = ""
     access_log: bool = False
     policy_server_port: int = 0
-    workers: int = 1
     move_sessions: bool = False
     rllink_port: int = 0
     record: str = ""
-    policies: Mapping[str, str] = field(default_factory=dict)
+    policies: Mapping[str, Any] = field(default_factory=dict)
     agents: Mapping[Any, str] = field(default_factory=dict)
 
     @classmethod
@@ -102,7 +107,16 @@ class ServeSettings:
             raise ConfigError(
                 f"no setting {unknown[0]!r} of a server", expected=", ".join(sorted(kinds))
             )
-        return cls(**{name: _typed(value, kinds[name]) for name, value in values.items()})
+        settings = {name: _typed(value, kinds[name]) for name, value in values.items()}
+        for name in _PORTS & set(settings):
+            if not 0 <= settings[name] <= _LAST_PORT:
+                raise ConfigError(
+                    f"the setting {name!r} of a server",
+                    expected=f"a port from 0 to {_LAST_PORT}",
+                    found=str(settings[name]),
+                    hint="give a port in this range; 0 for any that is free.",
+                )
+        return cls(**settings)
 
 
 def _of_file(path: Path) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from ..bridge.actor.actor import Actor
 from ..core import nest
 from ..core.spaces.values import corners
 from ..core.types import Nest
+from .answers import log
 from .errors import ServeError
 from .observations import ObservationReader
 from .sessions import Session
@@ -246,9 +247,8 @@ class Version:
             return
         for group in groups:
             self._finish(self.act_now(group))
-        self._is_running = False
+        self._is_running = bool(self._waiting)
         if self._waiting:
-            self._is_running = True
             asyncio.get_running_loop().call_soon(self._run)
 
     def _run_beside(self, groups: list[list[Step]]) -> None:
@@ -271,26 +271,36 @@ class Version:
         self._threads.submit(act)
 
     def _finish(self, turn: Turn) -> None:
+        """Answer the steps of a turn; an error in one callback does not keep the others waiting."""
         for step, answer in zip(turn.steps, turn.answers, strict=True):
-            step.answer(answer)
+            try:
+                step.answer(answer)
+            except Exception:
+                log.exception("an action could not be sent")
         if self.observers:
             for part in turn.parts or (turn,):
                 if part.actions is not None:
                     for observe in [*self.observers]:
-                        observe(part)
+                        try:
+                            observe(part)
+                        except Exception:
+                            log.exception("a step could not be observed")
 
     def act_now(self, steps: Sequence[Step]) -> Turn:
         """Act for steps together; they are not answered yet."""
-        began = time.perf_counter()
         try:
-            rows, counts = self._rows(steps)
-            actions, fetched = self._act(steps, rows, counts)
+            return self._turn(steps)
         except Exception as error:
             if len(steps) == 1:
                 return Turn(steps, [error])
-            # Only who is wrong is told so.
+            # Only the requests that are wrong get the error.
             parts = [self.act_now([step]) for step in steps]
             return Turn(steps, [part.answers[0] for part in parts], parts=parts)
+
+    def _turn(self, steps: Sequence[Step]) -> Turn:
+        began = time.perf_counter()
+        rows, counts = self._rows(steps)
+        actions, fetched = self._act(steps, rows, counts)
         listed = actions.tolist() if isinstance(actions, np.ndarray) else None
         answers: list[Any] = []
         at = 0
@@ -305,7 +315,8 @@ class Version:
                 answers[-1] = Fetched(answers[-1], fetches)
             at += count
             if step.session is not None:
-                step.session.steps = 0 if np.any(step.ended) else step.session.steps + 1
+                is_over = any(step.ended) if isinstance(step.ended, list) else step.ended
+                step.session.steps = 0 if is_over else step.session.steps + 1
         self.batches += 1
         self.steps += at
         spent = time.perf_counter() - began
@@ -346,10 +357,10 @@ class Version:
             elif step.reward is not None:
                 row_numbers(step.reward, size, "reward", 0.0)
             if ends:
-                ended += map(bool, row_numbers(step.ended, size, "terminated", 0.0))
+                ended += _row_flags(step.ended, size)
         arguments: dict[str, Any] = {"env_ids": envs, "agent_ids": agents}
         if self.remembers and ends:
-            arguments["terminated"] = np.array(ended)
+            arguments["terminated"] = np.array(ended, bool)
         if self.remembers and self.needs_reward:
             arguments["reward"] = np.array(rewards)
         try:
@@ -381,6 +392,19 @@ class Version:
     def _reward_of(self, session: Session | None) -> float | None:
         """What stands for a reward that was not sent: nothing was earned before the first step."""
         return 0.0 if session is None or not session.steps else None
+
+
+def _row_flags(value: Any, size: int) -> list[bool]:
+    """Return a flag for each row, of one flag or a list of them."""
+    if not isinstance(value, list):
+        return [bool(value)] * size
+    if len(value) not in (1, size):
+        raise ServeError(
+            400,
+            "bad_field",
+            f"terminated and truncated have to be a boolean for each of {size} rows",
+        )
+    return value if len(value) == size else value * size
 
 
 def row_numbers(value: Any, size: int, name: str, missing: float | None) -> list[float]:

@@ -82,8 +82,15 @@ def codec_of(content_type: str) -> Codec:
 
 
 def _from_json(body: bytes) -> Any:
+    if len(body) > LARGE:  # a byte may stand for a container of fifty
+        count = body.count(b"[") + body.count(b"{") + body.count(b'"') // 2
+        if count > _MOST_CONTAINERS:
+            raise ServeError(
+                400, "bad_json", f"more than {_MOST_CONTAINERS:,} lists, maps or texts",
+                hint="send msgpack, with arrays as typed bytes.",
+            )  # fmt: skip
     try:
-        return json.loads(body, parse_constant=_no_constant)
+        return _DECODER.decode(body.decode())
     except (ValueError, RecursionError) as error:
         raise ServeError(400, "bad_json", f"the body is no JSON: {str(error)[:120]}") from None
 
@@ -111,7 +118,7 @@ def _to_json(value: Any) -> bytes:
 
 
 def _dumped(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), default=_plain, allow_nan=False).encode()
+    return _ENCODER.encode(value).encode()
 
 
 def _finite(leaf: Any) -> Any:
@@ -169,6 +176,8 @@ def _to_msgpack(value: Any) -> bytes:
     return packed
 
 
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant)
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), default=_plain, allow_nan=False)
 JSON_CODEC: Final = Codec(JSON, _from_json, _to_json)
 MSGPACK_CODEC: Final = Codec(MSGPACK, _from_msgpack, _to_msgpack)
 
@@ -222,22 +231,39 @@ def depth_of(value: Any, most: int = _MOST_DEPTH) -> None:
     raise ServeError(400, "too_deep", f"values nested deeper than {most} levels")
 
 
-def either_ended(ended: list[Any]) -> Any:
+def either_ended(flags: list[Any]) -> bool | list[bool] | None:
     """Return whether an episode is terminated or truncated, for each row of a batch.
 
     Raises:
-        ServeError: A value is no boolean and no list of them, or their lengths differ.
+        ServeError: A flag is not a boolean (or 0 or 1) or a list of them, or their lengths differ.
+
+    Example:
+        >>> either_ended([False, [True, False]])
+        [True, False]
     """
-    if not ended:
+    if not flags:
         return None
-    if all(isinstance(value, bool) for value in ended):
-        return any(ended)
+    if all(flag is True or flag is False for flag in flags):
+        return any(flags)
+    rows: list[bool] = [False]
+    for flag in flags:
+        if isinstance(flag, (np.ndarray, np.generic)):
+            flag = flag.reshape(-1).tolist()
+        column = flag if isinstance(flag, list) else [flag]
+        if not _are_flags(column) or (
+            len(rows) != len(column) and 1 not in (len(rows), len(column))
+        ):
+            raise ServeError(
+                400, "bad_field", "terminated and truncated have to be a boolean for each row"
+            )
+        count = max(len(rows), len(column))
+        rows, column = (each if len(each) == count else each * count for each in (rows, column))
+        rows = [one or bool(other) for one, other in zip(rows, column, strict=True)]
+    return rows
+
+
+def _are_flags(column: list[Any]) -> bool:
     try:
-        flags = [np.asarray(value, np.float64) for value in ended]
-        if not all(np.isfinite(flag).all() for flag in flags):
-            raise ValueError
-        return np.any(np.stack(np.broadcast_arrays(*flags)), axis=0).tolist()
-    except (TypeError, ValueError, OverflowError):
-        raise ServeError(
-            400, "bad_field", "terminated and truncated have to be a boolean for each row"
-        ) from None
+        return bool(column) and {False, True}.issuperset(column)
+    except TypeError:  # something unhashable, such as a list
+        return False

@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 import rlconnect
 from rlconnect.cli.app import main, program
+from rlconnect.cli.environments import Environment
+from rlconnect.core.errors import ConfigError
 from rlconnect.core.vault import save_records
+from rlconnect.serve.settings import ServeSettings
 
 from ..core.vault.recorded import (
     MULTI_AGENT,
@@ -27,6 +30,7 @@ from ..core.vault.recorded import (
     write_policy,
 )
 
+SAMPLE = Path(__file__).parents[2] / "examples/checkpoints/ppo-cartpole-ray-2.60"
 DETECT = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"  # or it looks at the shell that runs us
 HOSTILE = "\x1b[2J\x1b]0;owned\x07[bold red]\x9b1m\u202egnp\n:smile:\ud800\0"
 
@@ -439,3 +443,39 @@ def test_files_that_are_trusted_may_take_more(capsys, tmp_path):
     for bound in ("memory=1", "max_depth", "max_depth=many"):
         assert main(["--limit", bound, *command]) == 2
         assert bound.partition("=")[0] in complaint(capsys)[0]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_output_is_no_error(closed):
+    """Output to a closed stream is discarded."""
+    command = f"{shlex.quote(sys.executable)} -m rlconnect inspect {shlex.quote(str(SAMPLE))}"
+
+    done = subprocess.run(["sh", "-c", f"{command} --json {closed}"], capture_output=True)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["serve", "nowhere", "--port", "99999"],
+        ["rollout", "nowhere", "--env", "os:path"],
+        ["rollout", "nowhere", "--env", "{folder}/mine.py:nothing"],
+    ],
+)
+def test_a_wrong_port_or_environment_is_no_defect_of_ours(words, tmp_path, capsys):
+    """Only our own bugs are to be reported."""
+    (tmp_path / "mine.py").write_text("def nothing(config):\n    return None\n")
+    environment = Environment(env="os:path")
+
+    code = main([word.format(folder=tmp_path) for word in words])
+
+    assert code == 2
+    assert "itself failed" not in capsys.readouterr().err
+    with pytest.raises(ConfigError, match="not an environment"):
+        environment.make("nowhere")
+    with pytest.raises(ConfigError, match="not an environment"):
+        Environment(env=f"{tmp_path}/mine.py:nothing").make("nowhere")
+    with pytest.raises(ConfigError, match="'port'"):
+        ServeSettings.read({"port": 99999}, {})

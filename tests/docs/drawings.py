@@ -14,9 +14,9 @@ from rlconnect.legacy import (
     get_agent_connectors_from_config,
 )
 from rlconnect.v2 import PPOConfig
-from rlconnect.v2.connectors.env_to_module import defaults as env_to_module
-from rlconnect.v2.connectors.learner import defaults as learner
-from rlconnect.v2.connectors.module_to_env import defaults as module_to_env
+from rlconnect.v2.connectors.env_to_module import env_to_module_pipeline as env_to_module
+from rlconnect.v2.connectors.learner import learner_connector_pipeline as learner
+from rlconnect.v2.connectors.module_to_env import module_to_env_pipeline as module_to_env
 
 from .reference import first_sentence
 

@@ -107,7 +107,7 @@ def test_vectors_of_es_become_named_weights():
 
 def test_vectors_of_tensorflow_are_refused():
     """Its variables stand in another order, transposed: to cut them up would mislead."""
-    with pytest.raises(ConfigError, match="one vector of TensorFlow's"):
+    with pytest.raises(ConfigError, match="one vector in TensorFlow's order"):
         Policy.from_checkpoint(RARE / "2.2.0-es", config={**ES_SETTINGS, "framework": "tf"})
 
 

@@ -182,7 +182,7 @@ class Running:
             found = RawWebSocket(connection)
             head = found.until(b"\r\n\r\n")
             assert head.startswith(b"HTTP/1.1 101"), head
-            assert b"sec-websocket-accept: BACScCJPNqyz+UBoqMH89VmURoA=" in head
+            assert b"BACScCJPNqyz+UBoqMH89VmURoA=" in head
             yield found
 
     def call(self, function: Any, *args: Any) -> Any:
@@ -204,7 +204,7 @@ class Running:
 @contextmanager
 def running(policies: dict[str, Any], **settings: Any) -> Iterator[Running]:
     """A server for a `with` block, on a port that is free."""
-    settings = {"port": 0, "drain_timeout": 5.0, **settings}
+    settings = {"port": 0, "drain_timeout": 5.0, "allow_host": "h, here", **settings}
     app = app_with(policies, **settings)
     loop = asyncio.new_event_loop()
     server: list[Server] = []

@@ -33,7 +33,6 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=1, help="how often all of it is played")
-    parser.add_argument("--workers", type=int, default=1, help="of the server")
     asked = parser.parse_args()
     policy = policy_of(
         spaces.Box(-1.0, 1.0, (8,), np.float32),
@@ -44,7 +43,6 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         policy.export_checkpoint(folder)
         command = [sys.executable, "-m", "rlconnect", "serve", folder, "--port", "0"]
-        command += ["--workers", str(asked.workers)]
         with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8") as server:
             assert server.stderr is not None
             url = server.stderr.readline().split(" at ")[1].split(";")[0]

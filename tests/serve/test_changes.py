@@ -1,4 +1,4 @@
-"""Versions that are tried, compared, promoted and taken back while clients go on."""
+"""Versions that are loaded, promoted and taken back while clients go on."""
 
 from __future__ import annotations
 
@@ -161,10 +161,8 @@ def test_what_is_loaded_waits_to_be_tried(server: Running, checkpoints: dict[str
         with client.session() as session:
             session.act(OBS)
         assert other.admin("promote", version=2)["version"] == 2
-        other.admin("shadow", path=str(checkpoints["old"]))
-        assert [each["version"] for each in other.admin("shadow_off")["versions"]] == [1, 2]
         told = other.admin("load", path=str(checkpoints["old"]))
-        assert [each["version"] for each in told["versions"]] == [1, 2, 4]
+        assert [each["version"] for each in told["versions"]] == [1, 2, 3]
 
 
 def test_the_next_version_is_loaded_as_the_first(checkpoints: dict[str, Path]) -> None:
@@ -190,48 +188,6 @@ def test_the_next_version_is_read_within_the_same_bounds(checkpoints: dict[str, 
         asyncio.run(load(model, str(checkpoints["new"])))
 
     assert asyncio.run(load(model, str(checkpoints["new"]))).number == 2
-
-
-def test_a_canary_gets_a_share_of_sessions(server: Running, checkpoints: dict[str, Path]) -> None:
-    """Each session is of one version from its first step to its last."""
-    with Client(server.url) as client, admin(server) as other:
-        other.admin("canary", path=str(checkpoints["new"]), share=0.25)
-        seen: dict[str, set[int]] = {}
-        for _ in range(2):
-            for number in range(200):
-                acted = client.act(OBS, session=f"s{number}")
-                seen.setdefault(f"s{number}", set()).add(acted.version)
-        assert all(len(versions) == 1 for versions in seen.values())
-        tried = sum(versions == {2} for versions in seen.values())
-        assert 20 <= tried <= 80  # 50 of 200, six standard deviations to each side
-        assert {client.act(OBS).version for _ in range(20)} == {1}
-        with pytest.raises(ServeError, match="0 to 1"):
-            other.admin("canary", version=2, share=3.0)
-
-
-def test_a_shadow_is_only_compared(server: Running, checkpoints: dict[str, Path]) -> None:
-    """Clients get the current version's actions; where the other differs is counted."""
-    old, new = (Actor.from_checkpoint(checkpoints[name]) for name in ("old", "new"))
-    with Client(server.url) as client, admin(server) as other:
-        other.admin("shadow", path=str(checkpoints["old"]))
-        for t in range(10):
-            client.act(OBS * np.cos(t), session="same")
-        (told,) = client.policies()
-        assert {key: told["shadow"][key] for key in ("rows", "differ", "failed")} == {
-            "rows": 10, "differ": 0, "failed": 0,
-        }  # fmt: skip
-        other.admin("shadow", path=str(checkpoints["new"]))
-        differ = 0
-        for t in range(40):
-            obs = OBS * np.cos(t)
-            acted = client.act(obs, session="else").action
-            assert acted == int(old.act(obs, env_ids=0))
-            differ += acted != int(new.act(obs, env_ids=0))
-        (told,) = client.policies()
-        assert differ > 0
-        assert (told["shadow"]["rows"], told["shadow"]["differ"]) == (40, differ)
-        other.admin("shadow_off")
-        assert "shadow" not in client.policies()[0]
 
 
 def test_what_cannot_take_its_place_is_refused(

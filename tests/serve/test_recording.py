@@ -127,8 +127,8 @@ def test_what_was_refused_is_no_step(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_versions_and_shadows(tmp_path: Path) -> None:
-    """A promoted version is recorded, a shadow never; the end of comparing ends no recording."""
+def test_versions(tmp_path: Path) -> None:
+    """A promoted version is recorded like the first one."""
     from rlconnect.bridge.front.load import as_policies
     from rlconnect.serve.versions import Version
 
@@ -136,7 +136,6 @@ def test_versions_and_shadows(tmp_path: Path) -> None:
         model = server.app.models["plain"]
         second = Version("plain", 2, as_policies(policy_of()).only, "")
         server.call(model.add, second)
-        server.call(model.follow_as_shadow, second)
         for step in range(3):
             server.act(ZEROS, session="one", step=step)
         server.call(model.promote, second)

@@ -347,32 +347,6 @@ def test_a_token_is_wanted(plain: Any) -> None:
             client.act([0.0] * 4)
 
 
-def test_the_open_inference_protocol(server: Running, plain: Any, memory: Any) -> None:
-    """Clients of KServe and Triton ask as they are used to."""
-    assert server.ask("GET", "/v2/health/ready") == (200, {"ready": True})
-    told = server.ask("GET", "/v2/models/plain")[1]
-    assert told["inputs"] == [{"name": "obs", "datatype": "FP32", "shape": [-1, 4]}]
-    assert told["outputs"] == [{"name": "action", "datatype": "INT64", "shape": [-1]}]
-    obs = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
-    tensor = {"name": "obs", "datatype": "FP32", "shape": [2, 4], "data": obs.reshape(-1).tolist()}
-    status, answer = server.ask(
-        "POST", "/v2/models/plain/versions/1/infer", {"id": "7", "inputs": [tensor]}
-    )
-    assert status == 200, answer
-    assert (answer["id"], answer["model_version"]) == ("7", "1")
-    assert answer["outputs"][0]["data"] == Actor.from_policy(plain).act(obs).tolist()
-    actor = Actor.from_policy(memory)
-    for step in range(4):
-        sequence = {"sequence_id": 9, "sequence_start": step == 0, "sequence_end": step == 3}
-        status, answer = server.ask(
-            "POST", "/v2/models/memory/infer", {"inputs": [tensor], "parameters": sequence}
-        )
-        assert answer["outputs"][0]["data"] == actor.act(obs, env_ids=[0, 1]).tolist()
-    assert ("memory", "9") not in {each.key for each in server.app.sessions}
-    for wrong in ({}, {"inputs": [{"name": "obs"}]}, {"inputs": [{**tensor, "shape": [3, 4]}]}):
-        assert server.ask("POST", "/v2/models/plain/infer", wrong)[0] == 400
-
-
 def test_box_spaces_of_whole_numbers() -> None:
     """Pixels are whole numbers of 0 to 255."""
     space = spaces.Box(0, 255, (3,), np.uint8)
@@ -417,14 +391,6 @@ def test_what_the_network_gave_is_fetched(
         assert (status, document["code"]) == (400, "no_fetch"), document
         assert "vf_preds" in document["hint"]
     assert (name, "none of it") not in {each.key for each in server.app.sessions}
-    tensor = {"name": "obs", "datatype": "FP32", "shape": [1, 4], "data": steps[0, 0].tolist()}
-    asked = {"inputs": [tensor], "outputs": [{"name": "vf_preds"}]}
-    (output,) = server.ask("POST", f"/v2/models/{name}/infer", asked)[1]["outputs"]
-    assert output == {"name": "vf_preds", "datatype": "FP32", "shape": [1], "data": output["data"]}
-    assert np.allclose(output["data"], told.fetches["vf_preds"], atol=1e-6)
-    for wrong in (3, ["vf_preds"], [{"name": "q_values"}]):
-        status, _ = server.ask("POST", f"/v2/models/{name}/infer", {**asked, "outputs": wrong})
-        assert status == 400
 
 
 def test_numbers_that_json_has_no_word_for() -> None:

@@ -15,7 +15,7 @@ from ...core import nest
 from ...core.errors import PieceError
 from ...core.types import Array
 from ...core.video import MODE, filmed, frame_of, frames_a_second
-from ..environments import by_agent, has_agents, is_vector, live_env
+from ..environments import by_agent, close, has_agents, is_vector, live_env
 from ..lived_episodes import EpisodeRecorder
 from ..played_episodes import play_alone, play_together
 
@@ -24,11 +24,11 @@ Progress = Callable[[int, int], None] | None
 
 @dataclass(frozen=True)
 class Played:
-    """What a policy earned, episode by episode.
+    """Results of a rollout, by episode.
 
     Args:
-        returns: The sum of rewards of each, of all agents together.
-        lengths: The number of steps of each.
+        returns: The sum of rewards of each episode, over all agents.
+        lengths: The number of steps of each episode.
     """
 
     returns: tuple[float, ...]
@@ -92,7 +92,7 @@ def play(
                 recorder.write()
     finally:
         if is_ours:
-            env.close()
+            close(env)
 
 
 class _Rollout(NamedTuple):
@@ -202,7 +202,7 @@ def _vector(rollout: _Rollout) -> Played:
 
 
 def _final_obs(infos: Any, row: Any) -> Any:
-    """What an episode of a vector environment ended in, where it was reset in the same step."""
+    """Return the last observation of an episode that a vector environment reset in this step."""
     for name in ("final_obs", "final_observation"):  # of gymnasium 1 and of before
         if name in infos:
             return infos[name][row]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Final
@@ -15,116 +15,19 @@ from ...core import array_namespace as xp
 from ...core import nest
 from ...core.arrays.tensors import as_tensors
 from ...core.columns import Columns
-from ...core.errors import ConfigError, PieceError
-from ...core.formulas.categorical import best_of_columns
+from ...core.errors import PieceError
 from ...core.nets.direct import Direct, quicker
-from ...core.nets.numpy_layers import LARGE, Dense, dense, numpy_activation, quickest
+from ...core.nets.numpy_layers import ColumnStack, Stack
 from ...core.runtime.torch_draws import drawing
 from ...core.step.plan import Choose, Run
 from ...core.types import Array, Nest
+from ...legacy.distributions.families import Family
 from ...v2.connectors.stateful_modules import is_stateful
-from ...v2.distributions.torch_continuous import (
-    TorchDeterministic,
-    TorchDiagGaussian,
-    TorchSquashedGaussian,
-)
-from ...v2.distributions.torch_discrete import TorchCategorical
+from ...v2.distributions.torch_continuous import TorchDeterministic
 from ...v2.modules.apis import ValueFunctionAPI
-from ...v2.modules.bc import DefaultBCTorchRLModule
-from ...v2.modules.cql import DefaultCQLTorchRLModule
 from ...v2.modules.dqn import DefaultDQNRLModule
-from ...v2.modules.encoders import TorchActorCriticEncoder, TorchMLPEncoder
-from ...v2.modules.iql import DefaultIQLTorchRLModule
-from ...v2.modules.layers import TorchFreeLogStdMLPHead, TorchMLPHead
-from ...v2.modules.ppo import DefaultAPPOTorchRLModule, DefaultPPOTorchRLModule
-from ...v2.modules.sac import DefaultSACTorchRLModule
 from ..wrap.policy_module import LegacyPolicyModule
-
-Finish = Callable[[Array], Array]
-
-_ENCODERS: Final = {
-    DefaultAPPOTorchRLModule: "encoder",
-    DefaultBCTorchRLModule: "encoder",
-    DefaultCQLTorchRLModule: "pi_encoder",
-    DefaultIQLTorchRLModule: "pi_encoder",
-    DefaultPPOTorchRLModule: "encoder",
-    DefaultSACTorchRLModule: "pi_encoder",
-}
-"""Where the modules keep the encoder in front of their head `pi`."""
-
-
-def direct_of(module: Any, greedy: Choose) -> Direct | None:
-    """A default module in numpy; None of another one, or where it has other layers.
-
-    Large weights are the module's own, others copied. `greedy` chooses where only torch knows how.
-    """
-    name = _ENCODERS.get(type(module))
-    if name is None:
-        return None
-    encoder, head = getattr(module, name), module.pi
-    if type(encoder) is TorchActorCriticEncoder:
-        encoder = encoder.encoder if encoder.config.shared else encoder.actor_encoder
-    if type(encoder) is not TorchMLPEncoder or type(head) not in (
-        TorchMLPHead,
-        TorchFreeLogStdMLPHead,
-    ):
-        return None
-    try:
-        layers = [*_layers(encoder.net.mlp), *_layers(head.net.mlp)]
-    except ConfigError:
-        return None
-    if not layers:
-        return None
-    network, finish = quickest(layers), _finish_of(head)
-    kind = module.get_inference_action_dist_cls()
-    if kind is TorchCategorical:
-        return Direct.of(network, _best, best_of_columns, finish)
-    choose = _means if kind in (TorchDiagGaussian, TorchSquashedGaussian) else greedy
-    return Direct.of(network, choose, None, finish)
-
-
-def _best(inputs: Array) -> Array:
-    return np.asarray(inputs.argmax(-1), np.int32)
-
-
-def _means(inputs: Array) -> Array:
-    return np.ascontiguousarray(inputs[:, : inputs.shape[1] // 2])
-
-
-def _layers(modules: Iterable[nn.Module]) -> list[Dense]:
-    """Dense layers, each with the activation behind it."""
-    layers: list[Dense] = []
-    for module in modules:
-        if isinstance(module, nn.Linear):
-            weight = module.weight.detach().cpu().numpy()
-            bias = None if module.bias is None else module.bias.detach().cpu().numpy()
-            bias = np.zeros(len(weight), np.float32) if bias is None else bias
-            is_large = weight.nbytes > LARGE and weight.dtype == bias.dtype == np.float32
-            layers.append(Dense(weight.T, bias) if is_large else dense(weight, bias))
-        elif layers and layers[-1].act is None:
-            act = numpy_activation(type(module).__name__)
-            layers[-1] = Dense(layers[-1].weight, layers[-1].bias, act)
-        else:
-            raise ConfigError("an activation of no layer", found=type(module).__name__)
-    return layers
-
-
-def _finish_of(head: Any) -> Finish | None:
-    """Deviations as the head gives them: held in bounds, or its own parameters."""
-    bound = float(head.log_std_clip_param_const) if head.clip_log_std else np.inf
-    if isinstance(head, TorchFreeLogStdMLPHead):
-        deviations = np.clip(head.log_std.detach().cpu().numpy(), -bound, bound)
-        return lambda means: np.concatenate([means, np.tile(deviations, (len(means), 1))], 1)
-    if not head.clip_log_std:
-        return None
-
-    def bounded(out: Array) -> Array:
-        deviations = out[:, out.shape[1] // 2 :]
-        np.clip(deviations, -bound, bound, out=deviations)
-        return out
-
-    return bounded
-
+from .dense_modules import FAMILIES, GREEDY, direct_of, value_network
 
 _NO_FETCHES = (Columns.ACTIONS, Columns.ACTIONS_FOR_ENV, Columns.STATE_OUT)
 
@@ -148,7 +51,7 @@ def values_of(rl_module: Any, batch: Mapping[str, Any]) -> dict[str, Array]:
 
 
 def fetches_of(outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """What a module put out beside actions and states, as arrays."""
+    """Return the outputs of a module except actions and states, as arrays."""
     return {
         name: nest.map_structure(xp.to_numpy, column)
         for name, column in outputs.items()
@@ -159,27 +62,39 @@ def fetches_of(outputs: Mapping[str, Any]) -> dict[str, Any]:
 _INPUTS = "action_dist_inputs"
 
 
-class ModuleBrain:
-    """What a torch RLModule computes when it acts.
+_SIZES: Final = 8
+"""Number of batch sizes of a recurrent module without padding: oneDNN caches a kernel per size."""
 
-    Default modules of dense layers compute in numpy where that is quicker, all others in torch. A
-    copy of it over the same weights is used, in evaluation mode. Exploration may depend on
-    `timestep`, how many steps it has sampled.
+
+class ModuleBrain:
+    """Forward pass and action choice of a torch RLModule.
+
+    Default modules of dense layers run in numpy if that is faster, all others in torch. A copy with
+    shared weights is used, in evaluation mode. Exploration may depend on `timestep`, the number of
+    sampled steps.
     """
 
     def __init__(self, module: Any, timestep: int = 0) -> None:
         self.timestep = timestep
         self._tensors = ModuleTensors(module)
-        self._direct = direct_of(self._tensors.module, self.greedy)
+        module = self._tensors.module
+        self._direct = direct_of(module, self.greedy)
+        self._values: ColumnStack | Stack | None = None
+        self._fetches_in_numpy = self._direct is not None and not module.explores_apart()
+        has_values = isinstance(self._tensors.module, ValueFunctionAPI)
+        if self._fetches_in_numpy and has_values and not module.inference_only:
+            self._values = value_network(module)
+            self._fetches_in_numpy = self._values is not None
+        self._sizes: set[int] = set()
 
     @property
     def action_space(self) -> Any:
-        """What the module gives, one action."""
+        """Action space of the module."""
         return self._tensors.module.action_space
 
     @property
     def gives_actions(self) -> bool:
-        """Whether what it ran last gave actions, and nothing that they are drawn from."""
+        """Whether the last pass returned actions instead of distribution inputs."""
         return self._tensors.gives_actions
 
     @gives_actions.setter
@@ -191,16 +106,29 @@ class ModuleBrain:
         return quicker(self._direct, rows)
 
     def run(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
-        """What actions are made of, and next states."""
+        """Return distribution inputs (or actions), and next states."""
+        rows = nest.a_leaf(columns).shape[0]
+        more = self._rows_to_add(rows) if states else 0
         with torch.inference_mode():
             inputs, after = self._tensors(
-                {name: as_tensors(part) for name, part in columns.items()},
-                [as_tensors(part) for part in states],
+                {name: _extended(part, more) for name, part in columns.items()},
+                [_extended(part, more) for part in states],
             )
-        return nest.map_structure(xp.to_numpy, inputs), [xp.to_numpy(part) for part in after]
+        arrays = nest.map_structure(lambda leaf: xp.to_numpy(leaf)[:rows], inputs)
+        return arrays, [xp.to_numpy(part)[:rows] for part in after]
+
+    def _rows_to_add(self, rows: int) -> int:
+        """Return the number of padding rows, so that few different batch sizes occur."""
+        if len(self._sizes) < _SIZES:
+            self._sizes.add(rows)
+        return 0 if rows in self._sizes else (1 << (rows - 1).bit_length()) - rows
 
     def greedy(self, inputs: Any) -> Nest:
         """The best actions."""
+        if type(inputs) is np.ndarray and not self.gives_actions:
+            choose = GREEDY.get(self._tensors.module.get_inference_action_dist_cls())
+            if choose is not None:
+                return choose(inputs)
         with torch.inference_mode():
             actions = self._tensors.greedy(as_tensors(inputs))
         return nest.map_structure(xp.to_numpy, actions)
@@ -212,7 +140,17 @@ class ModuleBrain:
 
     def drawn(self, inputs: Any, rng: np.random.Generator) -> Nest:
         """Actions drawn by the probability that `logp` tells; nothing is counted."""
+        family = self._family(inputs)
+        if family is not None:
+            return family.sample(inputs, rng)
         return nest.map_structure(xp.to_numpy, self._tensors.drawn(as_tensors(inputs), rng))
+
+    def _family(self, inputs: Any) -> Family | None:
+        """The distribution of arrays in numpy; None if torch has to compute it."""
+        if type(inputs) is not np.ndarray or self.gives_actions:
+            return None
+        family = FAMILIES.get(self._tensors.module.get_exploration_action_dist_cls())
+        return None if family is None else family(inputs.shape[-1])
 
     def logp(self, inputs: Any, actions: Nest) -> Array | None:
         """The log-probability `(B,)` of given actions; None if there is but one action a row."""
@@ -221,16 +159,20 @@ class ModuleBrain:
         kind = self._tensors.module.get_exploration_action_dist_cls()
         if issubclass(kind, TorchDeterministic):
             return None
+        family = self._family(inputs)
+        if family is not None:
+            density: Array = family.logp(inputs, actions)
+            return density
         with torch.inference_mode():
             probabilities = kind.from_logits(as_tensors(inputs)).logp(as_tensors(actions))
         logp: Array = xp.to_numpy(probabilities)
         return logp
 
     def exploring(self, rng: np.random.Generator, tensors: Any = None) -> Run | None:
-        """The module's exploration pass where it is one of its own, such as an epsilon's.
+        """Return the module's exploration pass if it has its own, such as with an epsilon.
 
-        `rng` seeds torch's generator for the pass. `tensors` computes, and gives tensors; without
-        them this brain gives arrays.
+        `rng` seeds torch's generator for the pass. With `tensors`, the pass runs on these and
+        returns tensors; otherwise it returns arrays.
         """
         is_same = not self._tensors.module.explores_apart()
         if is_same and tensors is None:
@@ -260,6 +202,14 @@ class ModuleBrain:
         tensors = self._tensors
 
         def run(columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
+            obs = columns["obs"]
+            if self._fetches_in_numpy and (direct := self.quick(len(obs))) is not None:
+                rows = np.asarray(obs, np.float32).reshape(len(obs), -1)
+                fetches[_INPUTS] = direct.inputs(rows)
+                if self._values is not None:
+                    fetches[Columns.VF_PREDS] = self._values(rows)[:, 0]
+                tensors.gives_actions = False
+                return fetches[_INPUTS], []
             batch = tensors.batch(
                 {name: as_tensors(part) for name, part in columns.items()},
                 [as_tensors(part) for part in states],
@@ -278,6 +228,11 @@ class ModuleBrain:
             return nest.map_structure(xp.to_numpy, inputs), [xp.to_numpy(part) for part in after]
 
         def choose(inputs: Any) -> Nest:
+            family = self._family(inputs) if explore else None
+            if family is not None:
+                self.timestep += len(inputs)
+                actions, fetches["action_logp"] = family.sample_with_logp(inputs, rng)
+                return actions
             actions = self.explored(inputs, rng) if explore else self.greedy(inputs)
             if not self.gives_actions:
                 # RLlib's zeros are shaped like the best actions; of nested ones, a row each.
@@ -296,9 +251,9 @@ class ModuleBrain:
 
 
 def over_same_weights(module: nn.Module) -> Any:
-    """A copy of a module whose weights lie where the module's lie; what it is moved to is its own.
+    """Copy a module with shared weights; moving the copy to a device does not move the original.
 
-    Buffers are copied: layers may write to them while they act.
+    Buffers are copied, because layers may write to them in a forward pass.
 
     Example:
         >>> layer = nn.Linear(2, 2)
@@ -328,7 +283,7 @@ class ModuleTensors(nn.Module):
         self.gives_actions = False
 
     def forward(self, columns: Mapping[str, Any], states: list[Tensor]) -> tuple[Any, list[Tensor]]:
-        """What actions are made of, and next states; rows have no time axis."""
+        """Return distribution inputs (or actions), and next states; rows have no time axis."""
         return self._passed(self.module.bare_pass(False), columns, states)
 
     def explored(
@@ -360,7 +315,7 @@ class ModuleTensors(nn.Module):
         return batch
 
     def parted(self, outputs: Mapping[str, Any], has_states: bool) -> tuple[Any, list[Tensor]]:
-        """What actions are made of, and next states, of what the module put out."""
+        """Split the outputs of a module into distribution inputs (or actions) and next states."""
         self.gives_actions = _INPUTS not in outputs
         if self.gives_actions and "actions" not in outputs:
             raise PieceError(
@@ -388,6 +343,16 @@ class ModuleTensors(nn.Module):
         kind = self.module.get_exploration_action_dist_cls()
         with _seeded(rng, inputs), torch.no_grad():
             return as_int32(kind.from_logits(inputs).sample())
+
+
+def _extended(part: Nest, more: int) -> Nest:
+    """Convert a part to tensors, and append rows of zeros."""
+    tensors = as_tensors(part)
+    if not more:
+        return tensors
+    return nest.map_structure(
+        lambda leaf: torch.cat([leaf, leaf.new_zeros((more, *leaf.shape[1:]))]), tensors
+    )
 
 
 def _seeded(rng: np.random.Generator, drawn_beside: Any) -> AbstractContextManager[None]:

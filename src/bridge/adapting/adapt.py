@@ -22,7 +22,7 @@ from ...legacy.connectors.agent.adapt_observations import (
 from ...legacy.connectors.context import ConnectorContext
 from ...legacy.policy.default_connectors import create_connectors_for_policy
 from ...legacy.policy.policy import Policy
-from ..environments import live_env, spaces_of_one
+from ..environments import close, live_env, spaces_of_one
 from ..loading.natives import HasNatives, Source, natives_of, policy_spaces
 from ..triple import V2Triple, is_triple
 from .changes import SpaceDiff
@@ -155,7 +155,7 @@ def adapt(
     action_space: Space[Any] | None = None,
     **options: Any,
 ) -> Any:
-    """Give a copy of a policy that acts in a changed environment.
+    """Return a copy of a policy for a changed environment.
 
     The steps become connectors of the copy: they run with it, and are saved and loaded with it.
 
@@ -282,7 +282,7 @@ def env_spaces(
         sees, takes = spaces_of_one(env)
     finally:
         if is_ours:
-            env.close()
+            close(env)
     return sees, action_space or takes
 
 

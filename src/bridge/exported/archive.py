@@ -19,6 +19,8 @@ from ...core.errors import (
     LimitExceededError,
     UnsafeCheckpointError,
 )
+from ...core.vault.decode.load_limits import limits_in_force
+from ...core.vault.decode.zip_archives import opened_zip
 
 _MODEL: Final = "models/model.json"
 _SAMPLES: Final = "data/sample_inputs/model.pt"
@@ -73,7 +75,7 @@ def _members(data: bytes) -> dict[str, bytes]:
     """The files of an archive by name below its root folder, without the sample inputs."""
     members: dict[str, bytes] = {}
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with opened_zip(data, limits_in_force()) as archive:
             entries = archive.infolist()
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
                 raise UnsafeCheckpointError("the program's archive is compressed; torch's are not")

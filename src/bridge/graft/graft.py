@@ -212,7 +212,7 @@ def _start_new_actions(
 
 
 def _start_action_values(module: Any, outputs: Outputs) -> None:
-    """Give new actions the mean of the others' values; a distribution leans to its lowest value.
+    """Initialize new actions with the mean of the others; a distribution with its lowest value.
 
     Where values and advantages are apart, the values take up what the lean does to the mean.
     """

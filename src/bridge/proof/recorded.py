@@ -13,7 +13,6 @@ from ...core import nest
 from ...core.errors import ConfigError, SpaceError
 from ...core.spaces.values import Course, recorded_courses
 from ...core.vault.files.number_files import read_arrays
-from ...offline.dataset import open_dataset
 from ...v2.algorithms.episode_files import SUFFIX, read_episodes
 from ...v2.episodes.multi_agent import MultiAgentEpisode
 from ..environments import live_env
@@ -42,9 +41,11 @@ def read_courses(path: str | os.PathLike[str]) -> list[Course]:
     file = Path(path)
     if file.suffix in _ARRAYS:
         return _in_arrays(file)
-    if file.suffix == SUFFIX or (file.is_dir() and any(file.glob(f"*{SUFFIX}"))):
+    if file.suffix == SUFFIX or (os.path.isdir(file) and any(file.glob(f"*{SUFFIX}"))):
         episodes: Iterable[Any] = read_episodes(file)
     else:
+        from ...offline.dataset import open_dataset
+
         episodes = open_dataset(file).episodes()
     courses = []
     for episode in episodes:

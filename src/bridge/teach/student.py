@@ -22,7 +22,7 @@ from ...v2.learning.losses import TEACHER_KL, RowMean, teacher_kl
 from ...v2.learning.torch_learner import TorchLearner
 from ...v2.modules.apis import ValueFunctionAPI
 from ..actor.episodes import Played, play
-from ..environments import agents_of, live_env, spaces_of_one
+from ..environments import agents_of, close, live_env, spaces_of_one
 from ..migrate.front_door import migrate
 from ..triple import V2Triple
 from .labels import PolicyTeacher
@@ -74,7 +74,7 @@ def agent_spaces(playing: Callable[[], Any]) -> dict[Any, tuple[Any, Any]]:
     else:
         sees, takes = several
         by_agent = {agent: (sees[agent], takes[agent]) for agent in sees}
-    env.close()
+    close(env)
     return by_agent
 
 
@@ -88,7 +88,7 @@ def random_play(playing: Callable[[], Any], episodes: int, seed: int) -> Played:
     try:
         return play(_RandomActor(spaces), env, episodes=episodes, seed=seed, explore=False)
     finally:
-        env.close()
+        close(env)
 
 
 class _RandomActor:

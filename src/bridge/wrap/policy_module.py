@@ -318,7 +318,7 @@ class LegacyPolicyModule(TorchRLModule, ValueFunctionAPI):
 
     @override
     def get_initial_state(self) -> Any:
-        """Give the policy's states before the first step, as arrays; {} if it has none."""
+        """Return the policy's states before the first step, as arrays; {} if it has none."""
         initial = {}
         for place, state in enumerate(self.policy.get_initial_state()):
             rows = self._windows.get(place)
@@ -337,7 +337,7 @@ class LegacyPolicyModule(TorchRLModule, ValueFunctionAPI):
 
     @override
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Give the arguments as plain data; weights are in the state, here are their shapes."""
+        """Return the arguments as plain data; weights are in the state, here are their shapes."""
         args, kwargs = super().get_ctor_args_and_kwargs()
         settings = {**kwargs["model_config"], POLICY: without_weights(self.model_config[POLICY])}
         return args, {**kwargs, "model_config": settings}

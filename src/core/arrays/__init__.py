@@ -1,1 +1,1 @@
-"""Operations on arrays that know nothing of policies: batches, padding, sequences, returns."""
+"""Operations on arrays, independent of policies: batches, padding, sequences, returns."""

@@ -50,7 +50,7 @@ def batch(
     *,
     individual_items_already_have_batch_dim: bool | str = False,
 ) -> Nest:
-    """Many equally built items as one nest of arrays.
+    """Stack items of the same structure to one nest of arrays.
 
     Args:
         list_of_structs: The items. Python numbers get the dtype numpy chooses for them.
@@ -58,7 +58,7 @@ def batch(
             "auto" concatenates exactly where the first item's leaves are `BatchedNdArray`.
 
     Raises:
-        SpaceError: There are no items, or they are not built alike.
+        SpaceError: There are no items, or their structures differ.
 
     Example:
         >>> batch([{"a": 1, "b": (2.5,)}, {"a": 3, "b": (4.5,)}])

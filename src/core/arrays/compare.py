@@ -18,7 +18,7 @@ from ..types import Array, Nest, Path
 def differences(
     a: Nest, b: Nest, atol: float = 0.0, rtol: float = 0.0, *, dtypes: bool = False
 ) -> list[str]:
-    """Where two nests of arrays, tensors and numbers differ, a line a leaf; none if nowhere.
+    """List the differences of two nests of arrays, tensors and numbers, one line per leaf.
 
     A leaf is equal if `|a - b| <= atol + rtol * |b|`; nan equals nan. Dicts need the same keys,
     lists and tuples the same length, arrays the same shape. With `dtypes`, different dtypes are a

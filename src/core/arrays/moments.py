@@ -46,7 +46,7 @@ V2_VARIANCE: Final = VarianceRule("zero", np.dtype(np.float32))
 
 
 class Moments(NamedTuple):
-    """How many arrays were seen, their mean, and the sum of squared deviations from it."""
+    """Number of arrays, their mean, and the sum of squared deviations from it."""
 
     pushes: int
     mean: Array
@@ -148,10 +148,10 @@ class RunningMoments(NamedTuple):
     """The moments after each of several pushes.
 
     Attributes:
-        counts: How many were seen, `(n, 1, ...)` beside rows of shape `(n, *shape)`.
-        deviations: Each row minus the mean that counts it, `(n, *shape)`.
+        counts: Number of arrays, `(n, 1, ...)` for rows of shape `(n, *shape)`.
+        deviations: Each row minus the mean including it, `(n, *shape)`.
         sum_sq: Sums of squared deviations, `(n, *shape)`.
-        last: The moments after all.
+        last: The final moments.
     """
 
     counts: Array

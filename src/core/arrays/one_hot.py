@@ -57,22 +57,21 @@ def one_hot(
 def one_hot_in_space(x: Any, space: spaces.Space[Any]) -> Any:
     """One-hot rows for values of a Discrete or MultiDiscrete space.
 
-    The parts of a MultiDiscrete are concatenated; arrays become float32, tensors int64.
+    The parts of a MultiDiscrete are concatenated; arrays become float32, tensors int64. As in
+    RLlib, values index a row directly, whatever the space's `start`: modules return 0 to n - 1.
+    Values of the space beyond that range are taken modulo n.
 
     Example:
         >>> one_hot_in_space(np.array([1, 0]), spaces.MultiDiscrete([2, 3]))
         array([0., 1., 1., 0., 0.], dtype=float32)
     """
     if isinstance(space, spaces.Discrete):
-        indices = x - int(space.start) if xp.is_tensor(x) else as_indices(x) - space.start
-        rows = indices[..., None]
-        sizes = np.array([space.n])
+        rows = (x if xp.is_tensor(x) else as_indices(x))[..., None]
+        sizes, start = np.array([space.n]), np.array([space.start])
     elif isinstance(space, spaces.MultiDiscrete):
         rows = x if xp.is_tensor(x) else as_indices(x)
-        start = getattr(space, "start", None)
-        if start is not None and np.any(start):
-            rows = rows - xp.constant(start, rows)
         sizes = space.nvec.reshape(-1)
+        start = np.ravel(getattr(space, "start", 0)) + np.zeros_like(sizes)
         rows = rows.reshape((*rows.shape[: rows.ndim - space.nvec.ndim], sizes.size))
     else:
         raise SpaceError(
@@ -80,9 +79,16 @@ def one_hot_in_space(x: Any, space: spaces.Space[Any]) -> Any:
             expected="Discrete or MultiDiscrete",
             found=str(space),
         )
+    is_shifted = bool(start.any())
     if xp.is_tensor(rows):
+        if is_shifted:
+            rows = rows % xp.constant(sizes, rows)
         parts = [index_rows(rows[..., i], int(size)) for i, size in enumerate(sizes)]
         return xp.cast(xp.concatenate(parts, -1), np.int64)
+    if is_shifted:
+        least = np.minimum(start, 0)
+        check_indices(rows - least, sizes + np.abs(start))
+        rows = rows % sizes
     check_indices(rows, sizes)
     out = np.zeros((*rows.shape[:-1], int(sizes.sum())), np.float32)
     np.put_along_axis(out, rows + (np.cumsum(sizes) - sizes), 1.0, axis=-1)
@@ -124,7 +130,7 @@ def outside(index: Any, sizes: Any) -> SpaceError:
 
 
 def one_hot_multidiscrete(x: Any, depths: Any) -> Any:
-    """One-hot rows of several integers beside each other, as float32.
+    """Concatenate the one-hot rows of several integers, as float32.
 
     Args:
         x: Integers, their last axis as long as `depths`.

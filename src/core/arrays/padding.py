@@ -23,10 +23,10 @@ from .batching import batch
 
 
 def places_by_time(lengths: Array) -> list[Array]:
-    """The places of the first steps of all episodes, of the second ones, and so on.
+    """Return the positions of the first steps of all episodes, of the second ones, and so on.
 
-    Episodes of at least one step are laid end to end. The longest ones come first: those that go on
-    are always the first ones of the time before.
+    Episodes of at least one step are concatenated. Longer episodes come first, so that the running
+    episodes are a prefix of those of the previous time step.
 
     Example:
         >>> [places.tolist() for places in places_by_time(np.array([1, 3]))]
@@ -62,7 +62,7 @@ class PaddingPlan:
 
     @classmethod
     def of_episodes(cls, episode_lens: npt.ArrayLike, max_seq_len: int) -> PaddingPlan:
-        """A plan for episodes of these lengths, each starting a row of its own."""
+        """Return a plan for episodes of these lengths, each starting a new row."""
         if max_seq_len < 1:
             raise EpisodeError(
                 "max_seq_len is no length of a row", expected="at least 1", found=str(max_seq_len)
@@ -82,17 +82,17 @@ class PaddingPlan:
 
     @cached_property
     def places(self) -> Array:
-        """Where the steps are, the rows laid end to end, `(steps,)`."""
+        """Positions of the steps in the concatenated rows, `(steps,)`."""
         return np.flatnonzero(self.mask)
 
     @cached_property
     def starts(self) -> Array:
-        """The step each row begins with, `(R,)`."""
+        """The first step of each row, `(R,)`."""
         return np.cumsum(self.seq_lens) - self.seq_lens
 
     @cached_property
     def steps(self) -> int:
-        """How many steps there are without padding."""
+        """Number of steps, without padding."""
         return int(self.seq_lens.sum())
 
     def pad(self, column: Any) -> Any:
@@ -173,11 +173,11 @@ def split_and_zero_pad(item_list: Sequence[Nest], max_seq_len: int) -> list[Nest
 def split_and_zero_pad_n_episodes(
     nd_array: Array, episode_lens: Sequence[int], max_seq_len: int
 ) -> list[Array]:
-    """The steps of several episodes, laid end to end, as rows of one length.
+    """Split the concatenated steps of several episodes into rows of one length.
 
     Args:
-        nd_array: Of shape `(steps, ...)`. Steps beyond the episodes are left out.
-        episode_lens: Steps of each episode; each begins a row of its own.
+        nd_array: Array of shape `(steps, ...)`. Steps beyond the episodes are ignored.
+        episode_lens: Steps of each episode; each episode starts a new row.
         max_seq_len: Length of a row.
 
     Raises:
@@ -188,14 +188,14 @@ def split_and_zero_pad_n_episodes(
 
 
 def unpad_data_if_necessary(episode_lens: Sequence[int], data: Any) -> Any:
-    """Rows of one length back to the steps of all episodes; data of one axis is returned as is.
+    """Undo the padding of rows; data with a single axis is returned unchanged.
 
     Args:
         episode_lens: Steps of each episode.
-        data: `(steps,)`, or `(R, T)` with each episode in rows of its own.
+        data: `(steps,)`, or `(R, T)` with each episode in separate rows.
 
     Raises:
-        EpisodeError: The data has more axes, or fewer rows than the episodes fill.
+        EpisodeError: The data has more axes, or too few rows for the episodes.
     """
     if data.ndim == 1:
         return data

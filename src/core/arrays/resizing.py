@@ -1,4 +1,4 @@
-"""Images to another height and width, equal to the two libraries RLlib's pixels went through.
+"""Resize images like the two libraries that RLlib has used.
 
 A resizer is built once for two sizes and keeps its weights as arrays. Frames have the shape
 `(..., height, width, channels)`. `AreaResizer` gives what OpenCV's INTER_AREA gives, to the bit

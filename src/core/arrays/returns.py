@@ -64,9 +64,9 @@ def scan_in_place(y: Array, factor: Array) -> None:
 
 
 def _scan_blocks(y: Array, factor: Array) -> None:
-    """Cut a long axis into blocks that run side by side, step by step.
+    """Scan a long axis in blocks that are processed in parallel, step by step.
 
-    What each block carries over to the one before it is the same recurrence among the blocks.
+    What each block passes on to the previous one follows the same recurrence.
     """
     local = y.reshape(-1, _BLOCK, *y.shape[1:])
     product = factor.reshape(local.shape)
@@ -119,14 +119,14 @@ def compute_value_targets(
     gamma: float,
     lambda_: float,
 ) -> Any:
-    """Value targets of episodes laid end to end, by generalised advantage estimation.
+    """Compute value targets of concatenated episodes by generalized advantage estimation.
 
     Args:
         values: Predicted values, `(T,)`. The value after the last step counts as 0, so a
             truncated episode carries one more step to bootstrap from.
         rewards: As long.
-        terminateds: Whether a step ended its episode for good: no value follows.
-        truncateds: Whether a step is the last one known of its episode.
+        terminateds: Whether a step terminated its episode, so that no value follows.
+        truncateds: Whether a step is the last known step of its episode.
         gamma: Discount per step.
         lambda_: How far advantages reach; 0 looks one step ahead, 1 to the end.
 
@@ -282,7 +282,7 @@ def normalize_advantages(advantages: Any, floor: float = 1e-4) -> Any:
 
 
 def explained_variance(y: Any, pred: Any) -> Any:
-    """How much of the variance of `y` a prediction explains: 1 all of it, at least -1.
+    """Return the share of the variance of `y` that a prediction explains, at least -1.
 
     Example:
         >>> float(explained_variance(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0])))

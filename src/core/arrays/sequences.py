@@ -24,10 +24,10 @@ def sequence_lens(
     agent_indices: npt.ArrayLike,
     max_seq_len: int,
 ) -> Array:
-    """How the rows of a batch fall into sequences.
+    """Return the lengths of the sequences in a batch.
 
-    A sequence ends where the episode, the unroll or the agent changes, and at `max_seq_len`. There
-    is an id of each kind per row; where one rollout of an episode ends, another begins.
+    A sequence ends at a change of the episode, the unroll or the agent, and at `max_seq_len`. There
+    is an id of each kind per row; a new rollout of an episode starts a new sequence.
 
     Example:
         >>> sequence_lens([1, 1, 5, 5, 5, 5], [0] * 6, [0] * 6, max_seq_len=3)
@@ -67,7 +67,7 @@ def chop_into_sequences(
         feature_columns: Columns with one row per step.
         state_columns: Recurrent states, one row per step.
         max_seq_len: The longest sequence.
-        episode_ids: One per row; together with the next two it says where sequences end.
+        episode_ids: One per row; together with the next two, they determine the sequences.
         unroll_ids: One per row.
         agent_indices: One per row.
         dynamic_max: Pad to the longest sequence there is instead of `max_seq_len`.
@@ -88,7 +88,7 @@ def chop_into_sequences(
     if seq_lens is None:
         if episode_ids is None or unroll_ids is None or agent_indices is None:
             raise EpisodeError(
-                "nothing says where sequences end",
+                "the ends of the sequences are unknown",
                 expected="seq_lens, or all of episode_ids, unroll_ids and agent_indices",
             )
         seq_lens = sequence_lens(episode_ids, unroll_ids, agent_indices, max_seq_len)

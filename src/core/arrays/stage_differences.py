@@ -1,4 +1,4 @@
-"""How far two rows of numbers lie apart, stage by stage."""
+"""Largest differences between the outputs of two policies, stage by stage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ gets; last, the weights themselves and the numbers of the pieces around them (st
 bounds, how it explores), of which outputs may not show every one."""
 
 COPIED: Final = frozenset({"weights", "settings"})
-"""Stages of what one policy took over from the other: held to a share of their own size."""
+"""Stages copied from one policy to the other, compared relative to their own size."""
 
 MOST_OUTPUTS: Final = 16
 _MOST_COLUMNS: Final = 100_000
@@ -33,14 +33,14 @@ DECADES: Final = tuple(range(-9, 2))
 
 @dataclass(frozen=True)
 class Worst:
-    """The number at which two policies are furthest apart at a stage.
+    """The largest difference of two policies at a stage.
 
     Args:
-        output: Which number of a row: its place, below the name of its part where there are parts.
-        ours: What the first one gave.
-        theirs: What the second one gave.
-        row: Which of the rows that were compared, from 0.
-        observation: What both were given there, where that was told.
+        output: Position of the number in a row, prefixed by the name of its part.
+        ours: Output of the first policy.
+        theirs: Output of the second policy.
+        row: Row in the comparison, from 0.
+        observation: The observation of this row, if it was passed.
     """
 
     output: str
@@ -63,11 +63,11 @@ class StageComparison:
         agreement: The share of rows that are equal within the tolerance.
         histogram: How many are equal, then how many differ by up to each power of `DECADES`, and
             by more than that.
-        note: What kept numbers from being compared, if anything did.
-        worst: The number furthest apart; None where none is.
-        by_output: The largest difference of each number of a row, by its name; the furthest apart
-            first, at most 16 of them.
-        rounding: The most that the tolerance was widened for rounding errors of large sums.
+        note: Why numbers could not be compared, if so.
+        worst: The largest difference; None if there is none.
+        by_output: The largest difference of each number of a row, by name, in descending order;
+            at most 16 of them.
+        rounding: The largest addition to the tolerance for rounding errors of large sums.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Differences:
         theirs: Mapping[str, Nest],
         observations: Sequence[Nest] | None = None,
     ) -> None:
-        """Add the outputs of two policies for the same observations, one a row."""
+        """Add the outputs of two policies for the same observations, one per row."""
         rounding = self._rounding_errors(theirs.get("observation"))
         for name in STAGES:
             if name in ours and name in theirs:
@@ -152,7 +152,7 @@ class Differences:
         )
         shapes = [[leaf.shape for _, leaf in leaves] for leaves in (mine, yours)]
         if shapes[0] != shapes[1]:
-            self.note(name, f"shapes {shapes[0]} beside {shapes[1]}")
+            self.note(name, f"shapes {shapes[0]} and {shapes[1]}")
             return
         before = sum(map(len, self._rows.get(name, ())))
         rows = np.ones(len(mine[0][1]), bool)
@@ -183,7 +183,7 @@ class Differences:
         return self.relative * float(finite.max(initial=0.0))
 
     def _tell_outputs(self, name: str, path: str, apart: Array) -> None:
-        """The largest difference of each column, or of the whole part where rows have no like."""
+        """Record the largest difference per column, or per part if rows are not comparable."""
         flat = apart.reshape(len(apart), -1)
         largest = flat.max(initial=0.0) if name in COPIED else flat.max(0, initial=0.0)
         columns = self._columns.setdefault(name, {})

@@ -15,7 +15,7 @@ _REDUCED = {np.dtype(np.int64): np.int32, np.dtype(np.float64): np.float32}
 
 
 def as_tensors(value: Any, device: Any = None) -> Any:
-    """A nest of arrays as tensors; float64 becomes float32, objects and text stay as they are."""
+    """Convert a nest of arrays to tensors; float64 to float32, objects and strings unchanged."""
 
     def convert(leaf: Any) -> Any:
         if isinstance(leaf, torch.Tensor):

@@ -1,1 +1,1 @@
-"""What connectors compute, once for both stacks: actions, filters, encoders, distributions."""
+"""Formulas of both stacks: actions, filters, encoders, distributions."""

@@ -110,7 +110,7 @@ class ActionBounds:
         return xp.clip(low + (action + one) * half, self.low, self.high)
 
     def normalize(self, action: Any) -> Any:
-        """The way back: bounds to [-1, 1]. Integer and unbounded boxes stay as they are."""
+        """Map the bounds to [-1, 1]. Integer and unbounded boxes are unchanged."""
         if self.half is None:
             return action
         low, half, one = self._constants(action)
@@ -198,7 +198,7 @@ def normalize_action(action: Nest, action_space_struct: Nest) -> Nest:
 
 
 def flatten_to_single_ndarray(input_: Nest) -> Any:
-    """All leaves of a nest as one flat array; what is no nest comes back as it is.
+    """Concatenate all leaves of a nest to one flat array; other values are unchanged.
 
     Example:
         >>> flatten_to_single_ndarray({"b": 3.0, "a": np.array([1.0, 2.0])})

@@ -1,7 +1,7 @@
-"""Choices among numbered options by their logits: the best, a random one, its log-probability.
+"""Choices among numbered options by their logits: greedy, sampled, and log-probabilities.
 
-Logits have shape (..., n), results (...). Arrays give int32 choices and never need torch; tensors
-give int64 ones, through which log-probabilities carry gradients.
+Logits have shape (..., n), results (...). Arrays return int32 choices and never need torch; tensors
+return int64 choices, with differentiable log-probabilities.
 """
 
 from __future__ import annotations

@@ -23,9 +23,9 @@ def same_padding(
     filter_size: int | Sequence[int],
     stride_size: int | Sequence[int],
 ) -> tuple[tuple[int, int, int, int], tuple[int, int]]:
-    """Compute TensorFlow's "same" padding, which gives odd cells to the bottom and right.
+    """Compute TensorFlow's "same" padding, which adds odd cells at the bottom and right.
 
-    Gives the padding (left, right, top, bottom) and the (height, width) that comes out.
+    Returns the padding (left, right, top, bottom) and the output size (height, width).
 
     Example:
         >>> same_padding((10, 10), 5, 2)
@@ -75,6 +75,6 @@ def last_cells(in_size: Sequence[int], filters: Sequence[Sequence[Any]]) -> tupl
 
 
 def pair(value: int | Sequence[int]) -> tuple[int, int]:
-    """Give (vertical, horizontal) of a kernel or stride that may be one number for both."""
+    """Return (vertical, horizontal) of a kernel or stride that may be one number for both."""
     first, second = value if isinstance(value, Sequence) else (value, value)
     return int(first), int(second)

@@ -21,10 +21,10 @@ T = TypeVar("T")
 """An array or a tensor."""
 
 SMALL: Final = 1e-6
-"""What Ray keeps between an action and the edge of its distribution."""
+"""Smallest distance that Ray keeps between an action and the edge of its distribution."""
 
 LOG_STD_RANGE: Final = (-5.0, 2.0)
-"""Where the log standard deviation of a squashed Gaussian is clipped to."""
+"""Range to which the log standard deviation of a squashed Gaussian is clipped."""
 
 HALF_LOG_TWO_PI: Final = 0.5 * math.log(2 * math.pi)
 
@@ -64,7 +64,7 @@ def bounded(x: T, low: Any, high: Any) -> T:
         inside = np.minimum(np.maximum(value, low), high)
     elif type(low) is type(high):
         inside = value.clip(low, high)
-    else:  # torch takes no tensor beside a number
+    else:  # torch does not accept a tensor together with a number
         inside = value.clip(min=low).clip(max=high)
     return inside
 
@@ -101,7 +101,7 @@ def squashed_log_prob(normal: Any, unsquashed: Tensor) -> Tensor:
 
 
 def straight_through(one_hot: Tensor, probs: Tensor) -> Tensor:
-    """A sample as it is, with the gradient of its probabilities."""
+    """Return a sample unchanged, with the gradient of its probabilities."""
     return one_hot + (probs - probs.detach())
 
 

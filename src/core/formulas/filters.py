@@ -42,7 +42,7 @@ class FrozenFilter:
         destd: bool = True,
         clip: float | None = 10.0,
     ) -> FrozenFilter:
-        """The filter that these statistics stand for now."""
+        """Return the filter with the current statistics."""
         return cls(stat.mean if demean else None, stat.denominator(rule) if destd else None, clip)
 
     def on(self, device: Any) -> FrozenFilter:
@@ -99,10 +99,10 @@ def _bounds(clip: float) -> tuple[Array, Array]:
 def centred(x: Any, mean: Any, denominator: Any, clip: float | None) -> Any:
     """`(x - mean) / denominator`, clipped, in the dtype of `x`; None leaves a part out."""
     if isinstance(x, np.ndarray) and x.ndim:
-        # What follows below, without asking what kind each number is.
+        # The same as below, without checking the type of each number.
         return _scaled(x if mean is None else x - mean, denominator, clip, x)
     value = xp.as_array(x)
-    # Torch lets a tensor without axes give way to one with them, numpy takes the wider dtype.
+    # Torch broadcasts a tensor without axes to one with axes, numpy uses the wider dtype.
     out = xp.cast(value, np.float64) if xp.is_tensor(value) else value
     if mean is not None:
         out = out - xp.constant(mean, value)

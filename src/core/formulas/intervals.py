@@ -25,7 +25,7 @@ class Interval:
     high: float
 
     def holds(self, value: float) -> bool:
-        """True if a value lies in the interval."""
+        """Return True if a value is inside the interval."""
         return self.low <= value <= self.high
 
 
@@ -55,7 +55,7 @@ def interval_of(influence: Array, center: float) -> Interval:
 
 
 def student_quantile(share: float, freedom: float) -> float:
-    """The quantile of Student's distribution: `share` of its mass lies below.
+    """Return the quantile of Student's t-distribution with `share` of its mass below.
 
     Example:
         >>> round(student_quantile(0.975, 10.0), 3)

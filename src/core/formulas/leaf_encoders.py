@@ -1,8 +1,8 @@
-"""How one leaf of an observation becomes floats: as it is, one-hot, as RAM, as pixels, repeated.
+"""Encoders from one leaf of an observation to floats: identity, one-hot, RAM, pixels, repeated.
 
-Every encoder works on values with free leading axes, numpy or torch. `encode` returns the floats;
-`write` puts them into a block of a zeroed output row, which spares the copy. A plan for a whole
-space (`core.formulas.preprocessors`) strings encoders together.
+Every encoder supports any leading axes, in numpy or torch. `encode` returns the floats; `write`
+writes them into a block of a zeroed output row, without a copy. A plan for a complete space
+(`core.formulas.preprocessors`) combines encoders.
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ class FlatEncoder(LeafEncoder):
 
 
 class OneHotEncoder(LeafEncoder):
-    """One-hot parts for a Discrete or MultiDiscrete leaf.
+    """One-hot encoding of a Discrete or MultiDiscrete leaf.
 
-    Without `wraps` the lowest value comes first. With it a value is taken modulo its size, which is
-    where RLlib's FlattenObservations puts every value that does not make it fail.
+    Without `wraps`, the lowest value has index 0. With it, the index is the value modulo the size,
+    as in RLlib's FlattenObservations for all values that it accepts.
     """
 
     def __init__(self, sizes: Array, start: Any, shape: Sequence[int], *, wraps: bool) -> None:
@@ -181,11 +181,11 @@ class RamEncoder(LeafEncoder):
 
 
 class PixelEncoder(LeafEncoder):
-    """An Atari screen: cropped, shrunk, optionally grey, scaled.
+    """An Atari screen: cropped, resized, optionally gray, scaled.
 
-    With `zero_mean` the result is (x - 128) / 128 instead of x / 255. RLlib took OpenCV ("cv2")
-    where it was installed, else scikit-image ("skimage") up to 2.10; the two differ wildly, because
-    the latter scales to 0..1.
+    With `zero_mean` the result is (x - 128) / 128 instead of x / 255. RLlib used OpenCV ("cv2") if
+    it was installed, else scikit-image ("skimage") until 2.10. The results differ a lot, because
+    scikit-image scales to 0..1.
     """
 
     def __init__(

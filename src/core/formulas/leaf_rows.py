@@ -1,4 +1,4 @@
-"""Many observations as rows, leaf by leaf; `preprocessors` says which leaf lies where."""
+"""Batches of observations as rows, leaf by leaf; see `preprocessors` for the order of leaves."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def leaves_of(
     encoders = tuple(encoder for child, _ in children for encoder in child)
     if not any(map(is_composite_space, parts)):
         return encoders, values_of
-    # A leaf is taken as it is: a call for each would cost as much as the rest.
+    # A leaf is used directly: calling a function for each would double the time.
     pairs = zip(parts, children, strict=True)
     picks = [pick if is_composite_space(part) else None for part, (_, pick) in pairs]
 

@@ -95,7 +95,7 @@ class PreprocessPlan:
 
     @cached_property
     def size(self) -> int:
-        """How many numbers one output holds."""
+        """Number of values in one output."""
         return int(np.prod(self.shape))
 
     @cached_property
@@ -205,10 +205,10 @@ def preprocessor_for(
     include_multi_binary: bool = False,
     image_backend: str = "cv2",
 ) -> PreprocessPlan:
-    """The plan the old stack's `get_preprocessor` stands for.
+    """Return the plan of the old stack's `get_preprocessor`.
 
-    `options` is a model config, of which `dim`, `grayscale` and `zero_mean` are read.
-    `include_multi_binary` turns MultiBinary into floats, as with RLModules.
+    `options` is a model config, of which `dim`, `grayscale` and `zero_mean` are used.
+    `include_multi_binary` converts MultiBinary to floats, as with RLModules.
     """
     settings = dict(DEFAULT_OPTIONS)
     settings.update({k: v for k, v in (options or {}).items() if k in settings and v is not None})

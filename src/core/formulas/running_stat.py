@@ -1,7 +1,7 @@
-"""Mean and variance of a stream of arrays, which push, merge and travel in checkpoints.
+"""Running mean and variance of a stream of arrays, with merging and checkpoints.
 
-The formulas are `moments`; a `RunningStat` is the thing that changes: moments of everything, and,
-where several workers are to be merged, moments of what came since the last merge.
+The formulas are in `moments`. A `RunningStat` is the mutable object: the moments of all arrays and,
+to merge several workers, the moments since the last merge.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class RunningStat:
 
     @property
     def num_pushes(self) -> int:
-        """How many arrays were pushed."""
+        """Number of arrays that were added."""
         return self.total.pushes
 
     @property
@@ -98,7 +98,7 @@ class RunningStat:
 
     @property
     def num_pushes_delta(self) -> int:
-        """How many arrays came since the last merge."""
+        """Number of arrays added since the last merge."""
         return self._since_merge().pushes
 
     @property

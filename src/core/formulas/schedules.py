@@ -59,7 +59,7 @@ class PiecewiseSchedule(Schedule):
 
     Args:
         endpoints: (timestep, value) pairs, timesteps ascending.
-        framework: Taken for Ray's signature.
+        framework: Accepted for compatibility with Ray.
         interpolation: What lies between two values; called with both and how far it is.
         outside_value: The value before the first and from the last timestep on.
 

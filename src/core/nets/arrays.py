@@ -1,7 +1,7 @@
-"""The forward pass of a described network in numpy, float32; equal to torch's up to rounding.
+"""The forward pass of a described network in numpy, float32; equal to torch up to rounding.
 
-What a description says layer by layer is put together where that is quicker: dense layers that
-follow one another are one `Stack`, and two of those over one input run side by side.
+Layers are combined if that is faster: consecutive dense layers become one `Stack`, and two stacks
+over the same input are computed together.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Finish = Callable[[Any], Any]
 _STATE: Final = 0
 _SEQUENCES: Final = 1
 _AFTER: Final = 2
-"""Keys of what a pass hands from layer to layer beside what layers give, whose keys are texts."""
+"""Keys that a pass adds to the outputs of layers; the keys of outputs are strings."""
 
 
 @dataclass(eq=False)
@@ -145,9 +145,9 @@ class ArrayNetwork:
         return values[self._acting], value[:, 0] if value.ndim == 2 else value.reshape(-1), after
 
     def from_rows(self) -> Callable[[Any], tuple[Any, Any]] | None:
-        """A function from rows of float32 observations to the actions' inputs and the value.
+        """Return a function from float32 observations to the action inputs and the value.
 
-        None where the network does not begin with dense layers, or sees more than observations.
+        None if the network does not start with dense layers, or has other inputs than observations.
         """
         first, *behind = self._runs
         read_later = {name for run in behind for name in run.reads} & set(self.bound.inputs)
@@ -178,10 +178,10 @@ class ArrayNetwork:
         return whole
 
     def direct(self) -> tuple[ColumnStack | Stack, Finish | None] | None:
-        """A function that gives the actions' inputs alone, if the network begins with dense layers.
+        """Return the network of the action inputs alone, if it starts with dense layers.
 
-        From float32 observations `(B, n)`; beside it what is done behind those layers, if there is
-        something. None where anything else sees the observation, or has a state.
+        The input are float32 observations `(B, n)`. The second value is what follows the dense
+        layers, if anything. None if other layers use the observation, or if there is a state.
         """
         first, *behind = _joined(self._each, {self._acting})
         read_later = {name for run in behind for name in run.reads} & set(self.bound.inputs)
@@ -358,7 +358,7 @@ def _chained(runs: list[_Run], ends: Collection[str]) -> list[_Run]:
 
 
 def _with_constants(runs: Sequence[_Run], ends: Collection[str]) -> list[_Run]:
-    """Parameters beside the outputs of a dense layer as outputs of it that nothing reaches."""
+    """Append constant parameters to the outputs of a dense layer, as units without inputs."""
     merged = list(runs)
     if not any(run.kind == "flatten" for run in runs):
         return merged

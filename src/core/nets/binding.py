@@ -97,7 +97,7 @@ def bind(
             expected="each in a layer, or listed in `unused`",
             found=", ".join(f"{name} {weight_shapes[name]}" for name in unused[:12])
             + (" ..." if len(unused) > 12 else ""),
-            hint="what acting does not need: unused = ["
+            hint="list what inference does not need: unused = ["
             + ", ".join([f'"{name}"' for name in unused[:8]] + ["..."] * (len(unused) > 8))
             + "].",
             unexpected=unused,

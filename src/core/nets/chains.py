@@ -27,10 +27,10 @@ class End:
 
 @dataclass(frozen=True)
 class Chain:
-    """Layers one after another, as a description has them, without activations.
+    """Consecutive layers, as in a description, without activations.
 
-    One may go on from any of `ends`, of which the last came last; `nodes` are all outputs of layers
-    with weights. `cost` is how unusual it is.
+    Further layers may follow any of `ends`, the last of which is the newest. `nodes` are the
+    outputs of all layers with weights. `cost` measures how unusual the chain is.
     """
 
     layers: tuple[Mapping[str, Any], ...] = ()
@@ -41,11 +41,11 @@ class Chain:
 
 @dataclass
 class Search:
-    """The state of a search for orders of layers.
+    """State of a search for the order of layers.
 
-    `inputs` are vectors and images; `beside` counts the numbers of earlier actions and rewards that
-    a recurrent layer may take. Layers of any branch take `widths` numbers; `left` steps may be
-    taken.
+    `inputs` are vectors and images. `beside` is the size of previous actions and rewards that a
+    recurrent layer may use. Layers of any branch may have `widths` inputs. At most `left` further
+    search steps are taken.
     """
 
     inputs: Sequence[End]
@@ -56,9 +56,9 @@ class Search:
     def orders(
         self, units: Sequence[Unit], start: Chain, may_begin: bool = True
     ) -> Iterator[Chain]:
-        """Chains through all units, the order of the file first.
+        """Yield chains of all units, the order of the file first.
 
-        With `may_begin` a layer may also begin at what is observed.
+        If `may_begin`, a layer may also start at an observation.
         """
         if not units:
             yield start
@@ -152,7 +152,7 @@ class Search:
         return not any(other.name.startswith(f"{end.name}.") for other in self.inputs)
 
     def _wanted(self, run: Sequence[Unit], units: Sequence[Unit]) -> Iterator[int]:
-        """How many numbers the output of the convolutions may have."""
+        """Yield possible sizes of the output of the convolutions."""
         yield from self.widths
         vectors = [end.shape[0] for end in self.inputs if len(end.shape) == 1]
         beside = {*vectors, *(unit.outs for unit in units if unit not in run and unit.outs)}
@@ -163,7 +163,7 @@ class Search:
     def _with_earlier(
         self, unit: Unit, layer: dict[str, Any], names: list[str], width: int
     ) -> Accepted:
-        """A recurrent layer that sees earlier actions or rewards beside the features."""
+        """Return a recurrent layer with previous actions or rewards as additional inputs."""
         actions, rewards = self.beside["prev_actions"], self.beside["prev_rewards"]
         for extra, size in (
             (["prev_actions"], actions),

@@ -18,11 +18,11 @@ _TOP: Final = ("layers", "outputs", "unused", "shapes")
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer, of one of `KINDS`.
+    """A layer of one of `KINDS`.
 
-    `value` stands behind the kind: the name its weights begin with, or its setting. Later layers
-    know its output by `name`; several inputs are joined along the last axis. `weights` names its
-    weights by part, where they do not follow from `value`.
+    `value` is the value of the key `kind`: the prefix of its weights, or its setting. Later layers
+    refer to its output by `name`. Several inputs are concatenated along the last axis. `weights`
+    maps parts to names of weights, if they differ from the default.
     """
 
     kind: str
@@ -36,13 +36,13 @@ class Layer:
 
 @dataclass(frozen=True)
 class Network:
-    """A network: its layers, which of them are outputs, and which weights it does without.
+    """A network: its layers, its outputs, and the weights that it does not use.
 
     Args:
-        layers: In the order they are computed.
-        outputs: Layers by what they give: `logits`, `value`, `q`.
-        unused: Names of weights that acting does not need; `*` stands for any letters.
-        shapes: Shapes of all weights by name, for a network that is built before they are there.
+        layers: In order of computation.
+        outputs: Layers by type of output: `logits`, `value`, `q`.
+        unused: Names of weights that inference does not need; `*` matches any letters.
+        shapes: Shapes of all weights by name, for a network that is built without weights.
 
     Example:
         >>> network = network_of({
@@ -78,10 +78,10 @@ class Network:
 
 
 def network_of(data: Any) -> Network:
-    """The network that plain data describes, each word of it checked; a `Network` as it is.
+    """Parse and validate a network described as plain data; return a `Network` unchanged.
 
     Raises:
-        ConfigError: Something in it is unknown, missing or of another kind.
+        ConfigError: An entry is unknown, missing or of the wrong type.
     """
     if isinstance(data, Network):
         return data
@@ -165,7 +165,9 @@ def _layer(index: int, data: Any, before: Sequence[Layer]) -> Layer:
                 expected=f"one of {', '.join([*INPUTS, *earlier][:20])}",
                 found=repr(source)[:200],
                 hint=did_you_mean(
-                    source, [*earlier, *INPUTS], otherwise="layers stand in the order of use."
+                    source,
+                    [*earlier, *INPUTS],
+                    otherwise="list layers in the order of computation.",
                 ),
             )
     return layer
@@ -183,9 +185,9 @@ def _name(
     if any(name == each.name for each in before):
         raise ConfigError(
             f"{where} has the name of one before it",
-            expected="a name of its own",
+            expected="a unique name",
             found=repr(name)[:200],
-            hint='give it one: name = "...".',
+            hint='add a name: name = "...".',
         )
     return name
 

@@ -124,7 +124,7 @@ class _Judge:
         self._bound: dict[Any, BoundNetwork] = {}
 
     def errors(self, network: Network) -> dict[str, float]:
-        """How far each recorded output is from the network's; empty where none is comparable."""
+        """Return the error of each recorded output; empty if none can be compared."""
         self.tried += 1
         try:
             outputs = self._outputs(network)
@@ -144,7 +144,7 @@ class _Judge:
         return max(self.errors(network).values(), default=np.inf)
 
     def refined(self, structure: Network, start: Network) -> Network:
-        """The best network of a structure whose parts have activations of their own."""
+        """Return the best network of a structure, with activations chosen per part."""
         best = (self.total(start), start)
         for output in ("logits", "q", "value"):
             if output not in self.wanted or output not in structure.outputs:

@@ -63,7 +63,7 @@ def with_heads(
 def _branches(
     search: Search, chain: Chain, units: Sequence[Unit]
 ) -> Iterator[tuple[Chain, tuple[End, ...]]]:
-    """The policy's branch behind the shared layers, or beside them."""
+    """Yield the branches of the policy, after the shared layers or separate from them."""
     if not units:
         yield chain, ()
         return
@@ -98,7 +98,7 @@ def _values(
 def _sources(
     search: Search, chain: Chain, first: tuple[End, ...] = ()
 ) -> list[tuple[tuple[End, ...], float]]:
-    """Where a branch may begin: behind the shared layers, at the inputs, at any layer."""
+    """Return where a branch may start: after the shared layers, at the inputs, at any layer."""
     costs: list[tuple[tuple[End, ...], float]] = []
     if first:
         costs.append((first, 0.0))

@@ -78,7 +78,7 @@ def _steps(unit: Unit, way: Way) -> Iterator[Way]:
             settings |= {"padding": padding} if padding else {}
             cost = way.cost + stride_cost + padding_cost
             if way.settings and not unit.padding and str(padding) not in modes:
-                cost += 0.5  # layers of one network are mostly padded alike
+                cost += 0.5  # most networks use the same padding in all layers
             yield Way((*way.settings, settings), (*way.pools, False), sides, cost)
             if stride == 1 and min(sides) > 1:
                 pooled = tuple(side // 2 for side in sides)

@@ -106,7 +106,7 @@ def _whole_axis(value: Any) -> int:
     return -1 if whole(value) == -1 else _step(value)
 
 
-_WEIGHTS: Final = "the name that its weights begin with"
+_WEIGHTS: Final = "the prefix of its weights' names"
 _IMAGE: Final[Mapping[str, Check]] = {
     "stride": _axes(_step),
     "padding": _padding,
@@ -148,7 +148,7 @@ KINDS: Final[Mapping[str, Kind]] = {
 """Every kind of layer, by the key that names it in a description."""
 
 OUTPUTS: Final = ("logits", "value", "q")
-"""What a network may give: inputs of the action distribution, the value, values of all actions."""
+"""Possible outputs: inputs of the action distribution, the value, values of all actions."""
 
 INPUTS: Final = ("obs", "prev_actions", "prev_rewards")
-"""What a network may see; of a nested observation also its parts, as `obs.key`."""
+"""Possible inputs; also the entries of a nested observation, as `obs.key`."""

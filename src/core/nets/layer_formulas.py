@@ -1,4 +1,4 @@
-"""Layers without products of their own: one formula each, for arrays and tensors alike."""
+"""Layers without matrix products: one formula each, for arrays and tensors."""
 
 from __future__ import annotations
 
@@ -94,9 +94,9 @@ FORMULAS: Final[Mapping[str, Formula]] = {
 
 
 def support(num_atoms: int, v_min: float, v_max: float, like: Any = None) -> Any:
-    """The returns a distributional head tells apart, `(num_atoms,)`, evenly spaced.
+    """Return the atoms of a distributional head, `(num_atoms,)`, evenly spaced.
 
-    A tensor beside `like`, or an array.
+    A tensor on the device of `like`, or an array.
     """
     if xp.is_tensor(like):
         lib = xp.namespace(like)

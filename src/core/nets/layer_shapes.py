@@ -87,7 +87,7 @@ def _convolution(all_shapes: Known, layer: Layer, inputs: Sequence[Shape]) -> Bo
             layer,
             f"{ins * groups} channels in, as {names['weight']} {kernel} says",
             f"{channels} of shape {shape} from {_listed(layer)}",
-            f"its channels stand elsewhere: put permute = {axes} before it." if turned else "",
+            f"the channels are on another axis: put permute = {axes} before it." if turned else "",
         )
     _check_size(layer, names, shapes, "bias", outs)
     settings = _window(layer, image, sides)

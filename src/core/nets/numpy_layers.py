@@ -290,9 +290,9 @@ def beside(first: Stack, second: Stack) -> Stack | None:
 
 
 def entrance(first: Stack, second: Stack) -> Stack | None:
-    """The first layers of two stacks over one input as one layer, their outputs side by side.
+    """Merge the first layers of two stacks over the same input into one layer.
 
-    None if a stack has no more layers, or they do not pair up.
+    None if a stack has only one layer, or if they are not compatible.
     """
     if min(len(first.layers), len(second.layers)) < 2:
         return None
@@ -355,7 +355,7 @@ class ColumnStack:
         return out
 
     def columns(self, x: Float32) -> Float32:
-        """Map `(B, in)` to `(out, B)`, an array of its own."""
+        """Map `(B, in)` to `(out, B)`; returns a new array."""
         rows = len(x)
         if rows <= BLOCK:
             return self._block(x)
@@ -386,10 +386,10 @@ class ColumnStack:
     def _places(
         self, rows: int
     ) -> tuple[Float32, list[tuple[Float32, Float32, Float32, Activation | None]], Float32]:
-        """The buffers for a number of rows.
+        """Return the buffers for a number of rows.
 
-        Where the input goes; for each product but the last its weights, what they are multiplied
-        with, where that is written, and the activation; what the last ones are multiplied with.
+        The buffer of the input; for each product but the last: its weights, its input, its output
+        and the activation; and the input of the last product.
         """
         read = [np.ones((weight.shape[1], rows), np.float32) for weight in self._weights]
         writable = [each[:-1] for each in read]  # the ones stay

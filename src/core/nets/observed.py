@@ -1,7 +1,7 @@
-"""The inputs of a described network: a policy's observations, whole and in parts, by name.
+"""Inputs of a described network by name: a policy's observations and their entries.
 
-Numpy and torch alike. Choices are one-hot, as the old stack's preprocessors make them; a nested
-observation is also there as one vector, in the order of its space, and any part of it under
+Supports numpy and torch. Discrete values are one-hot, as in the preprocessors of the old stack. A
+nested observation is also available as one vector, in the order of its space, and its entries as
 `obs.key`.
 """
 
@@ -24,7 +24,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Part:
-    """A part of an observation: where it begins in the whole vector, its size and its shape."""
+    """An entry of an observation: its offset in the vector, its size and its shape."""
 
     start: int
     size: int
@@ -49,9 +49,9 @@ def encoded_shape(space: Space[Any]) -> Shape:
 def observed_parts(
     space: Space[Any], leaf_shape: Callable[[Space[Any]], Shape] = encoded_shape
 ) -> dict[str, Part]:
-    """The whole of an observation and, of a nested one, its parts.
+    """Return the position of an observation and of its entries.
 
-    `leaf_shape` gives the shape of a leaf's values as the network sees them.
+    `leaf_shape` returns the shape of a leaf's values as inputs of the network.
 
     Example:
         >>> parts = observed_parts(Dict(mask=Box(0, 1, (2,)), own=Discrete(3)))
@@ -126,7 +126,7 @@ def _encoded(value: Any, space: Space[Any]) -> Any:
 
 
 def over_vector(network: Network, parts: Mapping[str, Part], shape: Shape) -> Network:
-    """A network that takes its parts out of the whole observation itself."""
+    """Return a network that slices its inputs from the complete observation vector."""
     taken_names = {layer.name for layer in network.layers}
     names: dict[str, str] = {}
     added: list[Layer] = []

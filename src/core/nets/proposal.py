@@ -1,8 +1,8 @@
-"""A network guessed from names and shapes of weights, with what they cannot tell marked as such.
+"""Propose a network from the names and shapes of weights, and mark what they do not determine.
 
-Layers with words such as `value` or `policy` in their names are heads or branches of their own,
-the others are shared; within each the order is the first in which every layer takes what the one
-before gives. Activations stand in no file: they are what the settings suggest, or a guess.
+Layers whose names contain words such as `value` or `policy` are heads or separate branches, all
+others are shared. Within a branch, the order is the first in which the sizes of consecutive layers
+match. Activations are not recorded: they follow from the settings, or are a guess.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .units import Unit, units_of, words_of
 _MASKS: Final = ("mask", "avail", "valid", "legal")
 _IDLE: Final = ("target", "targets", "aux", "icm", "curiosity", "inverse", "decoder", "old", "rnd")
 _RLLIB_LAYERS: Final = ("_hidden_layers", ".net.mlp.", "/fc_1", "/fc_value_1")
-"""What names of RLlib's own dense layers hold: a network of RLlib's inside somebody's class."""
+"""Parts of the names of RLlib's own dense layers, used in custom classes."""
 
 _OUTPUTS: Final = ("heads", "logits", "outputs")
 _MOST_CANDIDATES: Final = 40
@@ -35,10 +35,10 @@ _ADVANTAGE, _VALUE = "advantage_module.", "value_module."
 
 @dataclass(frozen=True)
 class Proposal:
-    """A guess: the network that fits best, and others that fit as well.
+    """A proposal: the network that fits best, and alternatives that fit as well.
 
-    `comments` tell by layer what a file cannot tell, `guessed` are layers whose activation is a
-    guess, `head` is the comment on the whole.
+    `comments` describe, by layer, what is not recorded in a file. `guessed` are layers whose
+    activation is a guess. `head` is the comment on the network.
     """
 
     network: Network
@@ -52,7 +52,7 @@ def propose(facts: Facts) -> Proposal | None:
     """The likeliest network for weights; None where no order of layers fits."""
     shapes = {name: shape for name, shape in facts.shapes.items() if name not in facts.same}
     actor = [name for name in shapes if name.startswith("action_model.")]
-    if actor and any(name.startswith("q_net.") for name in shapes):  # SAC's: critics stand beside
+    if actor and any(name.startswith("q_net.") for name in shapes):  # SAC with separate critics
         shapes = {name: shapes[name] for name in actor}
     if any(name.endswith("in_proj_weight") for name in shapes):
         return None  # attention has no kind of layer here
@@ -301,7 +301,7 @@ def _suggested(settings: Mapping[str, Any], units: Sequence[Unit]) -> tuple[str,
     if any(mark in unit.prefix for unit in units for mark in _RLLIB_LAYERS):
         standard = settings.get("fcnet_activation", "tanh")
         places.append(({"fcnet_activation": standard}, "fcnet_activation"))
-    elif str(settings.get("fcnet_activation")) != "tanh":  # it stands there where nobody chose
+    elif str(settings.get("fcnet_activation")) != "tanh":  # "tanh" is also the default
         places.append((settings, "fcnet_activation"))
     for where, key in places:
         try:
@@ -315,7 +315,7 @@ def _suggested(settings: Mapping[str, Any], units: Sequence[Unit]) -> tuple[str,
 
 
 def _patterns(names: Sequence[str], shapes: Mapping[str, Shape]) -> list[str]:
-    """Names, and one pattern where all that begin alike are among them."""
+    """Return the names, or one pattern if all names with a prefix are included."""
     patterns: list[str] = []
     waiting = list(names)
     while waiting:

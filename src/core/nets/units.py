@@ -42,12 +42,13 @@ SPREAD: Final = frozenset(("std", "logstd", "sigma", "logsigma", "var", "logvar"
 
 @dataclass(frozen=True)
 class Unit:
-    """One layer that weights tell of.
+    """One layer inferred from weights.
 
-    `kind` is one of `kinds.KINDS`, "parameter" for a weight by itself; `prefix` is what names of
-    its weights begin with. `ins` and `outs` count numbers or channels; 0 where any number goes in,
-    or as many come out. `sides` and `padding` are a convolution's; `role` is "value", "policy",
-    "spread" or "", by its name; `order` its place in the file.
+    `kind` is one of `kinds.KINDS`, or "parameter" for a single weight. `prefix` is the prefix of
+    its weights' names. `ins` and `outs` are numbers of inputs and outputs or of channels; 0 if any
+    number is possible, or if the output has the size of the input. `sides` and `padding` belong to
+    convolutions. `role` is "value", "policy", "spread" or "", from its name. `order` is its
+    position in the file.
     """
 
     kind: str
@@ -176,7 +177,7 @@ def _parameter(name: str, shape: Shape, names: tuple[str, ...], order: int) -> U
 
 
 def _with_roles(units: list[Unit]) -> list[Unit]:
-    """Each with the role that its name tells; words that all names have tell nothing."""
+    """Set the role of each layer from its name, ignoring words that all names contain."""
     words = {unit.prefix: words_of(unit.prefix) for unit in units}
     layers = [unit for unit in units if unit.kind != "parameter"]
     common = set.intersection(*(set(words[unit.prefix]) for unit in layers)) if layers else set()
@@ -192,6 +193,6 @@ def _role(words: list[str], common: set[str]) -> str:
         [place for place, word in enumerate(telling) if word in role_words]
         for role_words in (VALUE, POLICY)
     )
-    if value and policy:  # `policy_net.value_head`: the last word that tells is the layer's own
+    if value and policy:  # `policy_net.value_head`: the last of these words is the layer's role
         return "value" if max(value) > max(policy) else "policy"
     return "value" if value else "policy" if policy else ""

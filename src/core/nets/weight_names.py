@@ -1,4 +1,4 @@
-"""The weights of a layer by the name they begin with, as torch and Keras spell the rest."""
+"""The weights of a layer by prefix, with the suffixes of torch and Keras."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KERAS: Final[Mapping[str, Mapping[str, str]]] = {
     "lstm": {"weight_ih": "kernel", "weight_hh": "recurrent_kernel", "bias_ih": "bias"},
 }
 _COUNTED: Final = "num_batches_tracked"
-"""A number that torch keeps beside the weights of a batch norm."""
+"""A counter that torch stores with the weights of a batch norm."""
 _CELL: Final = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 _KERAS_STEMS: Final = ("", "/lstm_cell")
 _FIRST: Final = {
@@ -69,12 +69,12 @@ def weights_of(layer: Layer, names: Collection[str]) -> Found:
         return Found(dict(layer.weights), is_keras=False)
     layer_weights = weights_below(layer.kind, layer.value, names)
     if layer_weights is None:
-        raise _missing(layer, f"weights that begin with {layer.value!r}", layer.value, names)
+        raise _missing(layer, f"weights with the prefix {layer.value!r}", layer.value, names)
     return layer_weights
 
 
 def weights_below(kind: str, prefix: str, names: Collection[str]) -> Found | None:
-    """The weights of a layer of some kind whose names begin so; None if there are none."""
+    """Return the weights of a layer with this prefix; None if there are none."""
     first = first_part(kind)
     if kind in ("lstm", "gru"):
         for suffix in ("", "_l0"):
@@ -123,6 +123,6 @@ def _missing(layer: Layer, what: str, name: str, names: Collection[str]) -> Weig
         f"layer {layer.name!r} of the network has no such weights",
         expected=what,
         found=shown or "no weights",
-        hint=f"did you mean {beside[0]!r}?" if beside else "the names are those of the file.",
+        hint=f"did you mean {beside[0]!r}?" if beside else "use the names in the file.",
         layer=layer.name,
     )

@@ -1,4 +1,4 @@
-"""One formula of an actor's step, and what it takes beside the values."""
+"""One formula of an actor's step, and its arguments in addition to the values."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Formula = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Part:
-    """A pure function over batched values, numpy arrays and torch tensors alike.
+    """A pure function on batched values, for numpy arrays and torch tensors.
 
     Args:
-        name: The connector, piece or adapter step it stands for.
+        name: The name of the connector, piece or adapter step.
         formula: `(value, *constants) -> value`; with a memory `(value, memory, is_first,
             *constants) -> (value, memory)`.
         constants: Arrays that a tensor module holds as buffers.
@@ -58,18 +58,18 @@ class Part:
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one connector adds to a policy's step: all of it, so that records are not needed.
+    """What one connector contributes to a policy's step, so that it can run without records.
 
     Args:
         obs: What it does to observations.
         reward: What it does to rewards.
-        action: What it does to actions.
-        agents: The policy's names for agents that are called something else.
-        beside: Columns that it puts beside the observation.
-        forgets: Those of them that hold no earlier value, but zeros.
-        columns: What is to be remembered.
-        looks: What the network sees beside the observation; None where it does not say.
-        missing: What stands against it: what it does that has no batched form.
+        action: Its transformation of actions.
+        agents: The policy's names for renamed agents.
+        beside: Columns that it adds to the observation.
+        forgets: Those of them that contain zeros instead of previous values.
+        columns: Columns to remember.
+        looks: Inputs of the network in addition to the observation; None if unspecified.
+        missing: Its operations without a batched form, which prevent planning.
     """
 
     obs: tuple[Part, ...] = ()
@@ -93,7 +93,7 @@ def moves_numbers(connector: Any) -> Contribution:
 
 
 def moves_only(connector: Any) -> bool:
-    """True if the connector's own class says that it changes no number."""
+    """Return True if the connector's own class declares that it changes no values."""
     return vars(type(connector)).get("part") is moves_numbers
 
 

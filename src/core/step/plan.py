@@ -1,11 +1,11 @@
-"""The whole step of a policy as data: formulas over batched values, and what is remembered.
+"""The complete step of a policy as data: formulas on batched values, and the memory.
 
-`run_step` is its one definition, a pure function of arrays or tensors:
+`run_step` is its only definition, a pure function of arrays or tensors:
 
     observation -> parts -> columns of the past -> network -> greedy or explored action -> parts
 
-The memory is a flat tuple of arrays with one row a slot: first that of the parts that remember,
-then the leaves of each column.
+The memory is a flat tuple of arrays with one row per session: first the memory of the parts, then
+the leaves of each column.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Brain(Protocol):
     def fetching(
         self, explore: bool, rng: np.random.Generator, fetches: dict[str, Any]
     ) -> tuple[Run, Choose]:
-        """What runs and what chooses, and puts what RLlib calls fetches into a dict; on arrays."""
+        """Return functions that run and choose on arrays, and add RLlib's fetches to a dict."""
 
     def tensor_module(self) -> Any:
         """A torch module: `module(columns, states)` as `run`, `module.greedy(inputs)`."""
@@ -77,23 +77,23 @@ class Brain(Protocol):
 
 @dataclass(frozen=True)
 class ActPlan:
-    """What one policy does in a step.
+    """The computation of one policy's step.
 
     Args:
         name: The policy's id.
         observation_space: What an environment gives one agent.
         action_space: What it takes.
         brain: Network and distribution.
-        obs: From the observation to what the network sees.
-        action: From the policy's action to the environment's.
-        reward: From the reward to what the policy is told.
-        columns: What is remembered.
-        looks: What the network sees beside the observation.
-        observation: One observation as the network sees it, zeros.
-        flattens_actions: Whether a remembered action is one vector.
-        agents: The policy's name for agents that are called something else.
-        missing: Pieces that have no batched form; then the plan is not the whole step.
-        origin: Where the policy came from, for manifests.
+        obs: From the observation to the input of the network.
+        action: From the action of the network to that of the environment.
+        reward: From the reward of the environment to that of the policy.
+        columns: Columns to remember.
+        looks: Inputs of the network in addition to the observation.
+        observation: One preprocessed observation, zeros.
+        flattens_actions: Whether remembered actions are flattened to one vector.
+        agents: The policy's names for renamed agents.
+        missing: Pieces without a batched form; if there are any, the plan is incomplete.
+        origin: The origin of the policy, for manifests.
     """
 
     name: str
@@ -136,13 +136,13 @@ class ActPlan:
 
 @dataclass(frozen=True)
 class Running:
-    """What runs a plan: arrays or tensors.
+    """The functions and constants to run a plan with, for arrays or tensors.
 
     Args:
         run: The network.
         choose: From distribution inputs to actions.
-        constants: Those of each part, by the part's place: obs, then reward, then action.
-        start: What a slot remembers at first.
+        constants: The constants of each part, in the order obs, reward, action.
+        start: The initial memory of a session.
     """
 
     run: Run
@@ -250,7 +250,7 @@ def narrowed(leaf: Any) -> Any:
 
 
 def flattened(actions: Nest) -> Any:
-    """Nested actions as one vector a row; other actions stay as they are."""
+    """Flatten nested actions to one vector per row; others are unchanged."""
     if nest.is_leaf(actions):
         return actions
     leaves = [leaf.reshape((leaf.shape[0], -1)) for leaf in nest.flatten(actions)]

@@ -1,8 +1,8 @@
-"""What a policy sees of the past: columns kept for each slot, and how the network looks at them.
+"""A policy's view of the past: columns stored per session, and the network's views of them.
 
-A column is an array `(rows, depth, *value)`, oldest value first. Observations and rewards of this
-step are pushed before the network runs; actions and states, which it gives, after it. Everything
-is a pure function of arrays, numpy or torch.
+A column is an array `(rows, depth, *value)`, oldest value first. Observations and rewards of the
+current step are added before the network runs; its actions and states after it. All functions are
+pure, for numpy or torch.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Column:
 
     @property
     def kept(self) -> int:
-        """How many values outlast a step."""
+        """Number of values that are kept after a step."""
         return self.depth - 1 if self.is_given else self.depth
 
 
@@ -67,7 +67,7 @@ class Look:
 
 
 def pushed(history: Any, value: Any) -> Any:
-    """A history with one more value at its end and one less at its beginning.
+    """Append a value to a history and drop the oldest one.
 
     Example:
         >>> pushed(np.array([[1.0, 2.0]]), np.array([3.0]))
@@ -96,7 +96,7 @@ def where_first(first: Any, start: Any, running: Any) -> Any:
 
 
 def looked(look: Look, history: Nest) -> Nest:
-    """What the network sees of a history `(rows, depth, ...)` a leaf."""
+    """Return the network's view of a history `(rows, depth, ...)` per leaf."""
 
     def seen(leaf: Any) -> Any:
         newest = leaf.shape[1] - 1

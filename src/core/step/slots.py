@@ -1,4 +1,4 @@
-"""Whose row is whose: what slots remember, one row of every array a slot."""
+"""Memory of sessions: one row of every array per session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .recall import where_first
 
 Rows = slice | Array
 Key = tuple[Hashable, Hashable]
-"""Whose a slot is: (env_id, agent_id)."""
+"""Key of a session: (env_id, agent_id)."""
 DEFAULT_AGENT: Final = "agent"
 
 
@@ -28,11 +28,11 @@ def default_keys(count: int) -> list[Key]:
 
 
 class Slots:
-    """Rows of memory by environment and agent; an unknown slot begins an episode.
+    """Rows of memory by environment and agent; an unknown session starts an episode.
 
     Args:
-        start: What a slot remembers at first, without the leading axis.
-        most: Of how many slots anything is remembered; the least recently used make room.
+        start: Initial memory of a session, without the leading axis.
+        most: Largest number of sessions; above it, the least recently used one is evicted.
 
     Attributes:
         sessions: The slots by their use.
@@ -60,10 +60,10 @@ class Slots:
         return len(self._row_of)
 
     def rows(self, keys: Sequence[Key] | int) -> Rows:
-        """The rows of slots, opened where they are new.
+        """Return the rows of sessions; new sessions are created.
 
-        A number stands for so many without names. One that is asked for twice is an error: its
-        second answer depends on its first.
+        A number stands for that many unnamed sessions. Duplicate keys raise an error, because the
+        second result would depend on the first.
         """
         if isinstance(keys, int):
             if len(self._unnamed) != keys:
@@ -75,7 +75,7 @@ class Slots:
             raise PieceError(
                 "a slot stands twice in one batch, but its second answer depends on its first",
                 expected="each (env_id, agent_id) once",
-                hint="give env_ids that tell the slots apart, or act in several calls.",
+                hint="pass distinct env_ids, or call act several times.",
             )
         for key in self.sessions.use(keys):
             self._close(key)
@@ -93,7 +93,7 @@ class Slots:
         self.first[rows] = False
 
     def end(self, rows: Rows, ended: Any) -> None:
-        """Begin a new episode in those of `rows` whose mask says that theirs ended."""
+        """Start a new episode in those of `rows` whose episode has ended."""
         for memory, start in zip(self.memory, self.start, strict=True):
             memory[rows] = where_first(ended, start, memory[rows])
         self.first[rows] = self.first[rows] | ended
@@ -117,7 +117,7 @@ class Slots:
         self._asked = ()
 
     def hand_over(self, other: Slots, env_ids: Iterable[Hashable]) -> None:
-        """Let other slots of the same kind go on with some environments, and forget them here."""
+        """Move the sessions of some environments to other slots with the same memory."""
         ended = dict.fromkeys(env_ids)
         keys = [key for env_id in ended for key in self._agents.get(env_id, ())]
         here = np.array([self._row_of[key] for key in keys], np.intp)
@@ -168,7 +168,7 @@ class Slots:
         return row
 
     def _close(self, key: Key) -> None:
-        """Give a slot's row back, as new."""
+        """Reset the row of a slot and mark it as free."""
         row = self._row_of.pop(key)
         for memory, start in zip(self.memory, self.start, strict=True):
             memory[row] = start

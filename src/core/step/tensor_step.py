@@ -1,4 +1,4 @@
-"""The whole step of a plan as one torch module: constants as buffers, memory as tensors."""
+"""The complete step of a plan as a torch module: constants as buffers, memory as tensors."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .plan import ActPlan, Running, run_step
 
 
 class TensorStep(nn.Module):
-    """A plan over tensors: raw observations in, the environment's actions out.
+    """A plan on tensors: from raw observations to environment actions.
 
     Args:
-        plan: The whole step.
+        plan: The plan.
 
     Attributes:
-        plan: The same.
+        plan: The plan.
         brain: Network and distribution.
     """
 
@@ -39,10 +39,10 @@ class TensorStep(nn.Module):
     def forward(
         self, obs: Nest, reward: Tensor | None, first: Tensor, *memory: Tensor
     ) -> tuple[Nest, tuple[Tensor, ...]]:
-        """One step without exploration.
+        """Run one step without exploration.
 
-        Of its rows `first` are those that begin an episode; gives the environment's actions, and
-        what to remember.
+        `first` marks the rows that start an episode. Returns the environment's actions and the new
+        memory.
         """
         return run_step(self.plan, self._running(self.brain.greedy), obs, reward, first, memory)
 
@@ -72,7 +72,7 @@ class TensorStep(nn.Module):
 
     @property
     def device(self) -> Any:
-        """Where the step computes."""
+        """The device of the step."""
         for tensor in (*self.parameters(), *self.buffers()):
             return tensor.device
         return torch.device("cpu")

@@ -268,10 +268,10 @@ def _state_file(path: Path, names: dict[str, int], metadata: dict[str, Any]) -> 
     if state_file is not None and Path(state_file).suffix in ENCODINGS:
         return path / state_file
     inner = path / INNER_STATE
-    if not inner.is_dir() or inner.is_symlink():
+    if not os.path.isdir(inner) or os.path.islink(inner):
         return None
     files = (inner / f"{file_names.MODULE_STATE}{suffix}" for suffix in ENCODINGS)
-    return next((file for file in files if file.is_file()), None)
+    return next((file for file in files if os.path.isfile(file)), None)
 
 
 def _with_role(node: Node) -> Node:
@@ -388,7 +388,7 @@ def newest_below(path: Path, limits: Limits) -> Path | None:
     any other folder.
     """
     below = islice(checkpoints_below(path, limits), limits.max_entries)
-    folders = [each for each in below if each.is_dir()]
+    folders = [each for each in below if os.path.isdir(each)]
     is_trial = len({each.parent for each in folders}) == 1 and all(
         file_names.TRIAL_CHECKPOINT.fullmatch(each.name) for each in folders
     )

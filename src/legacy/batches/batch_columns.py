@@ -69,7 +69,7 @@ def lens_of(columns: Mapping[str, Any]) -> Array | None:
 
 
 def count_steps(columns: Mapping[str, Any]) -> int:
-    """How many steps the columns hold, padding not counted."""
+    """Return the number of steps, without padding."""
     lens = lens_of(columns)
     if lens is not None:
         return int(lens.sum())
@@ -83,7 +83,7 @@ def count_steps(columns: Mapping[str, Any]) -> int:
 
 
 def count_bytes(columns: Mapping[str, Any]) -> int:
-    """How much memory the arrays take."""
+    """Return the memory of all arrays in bytes."""
     sizes = [
         getattr(array, "nbytes", 0) for column in columns.values() for array in arrays_of(column)
     ]
@@ -91,9 +91,9 @@ def count_bytes(columns: Mapping[str, Any]) -> int:
 
 
 def cut_steps(columns: Mapping[str, Any], start: int, end: int) -> dict[str, Any]:
-    """Steps `start` to `end`; sequences are cut where they overlap the edges.
+    """Return steps `start` to `end`; sequences that overlap the edges are cut.
 
-    The state of a sequence whose beginning is cut off stays the state of that beginning.
+    If the start of a sequence is cut off, the state still belongs to the original start.
     """
     lens = lens_of(columns)
     if lens is None:
@@ -187,10 +187,10 @@ def copy_column(column: Any, *, shallow: bool = False) -> Any:
 def single_step_columns(
     columns: Mapping[str, Any], view_requirements: Mapping[str, Any], index: str | int
 ) -> dict[str, Any]:
-    """The columns of one step, one row each, with "seq_lens" of 1 where there are states.
+    """Return the columns of one step, one row each, with "seq_lens" of 1 if there are states.
 
-    "last" is the place after the last step: there "new_obs" is the observation, and the last step's
-    values are the previous ones. The values of any other step are taken as they stand.
+    "last" is the position after the last step: its observation is "new_obs", and the values of the
+    last step become the previous ones. Other steps are returned unchanged.
     """
     built: dict[str, Any] = {}
     for name, view in view_requirements.items():
@@ -234,9 +234,9 @@ def to_torch(
     use_stream: bool = False,
     stream: Any = None,
 ) -> Any:
-    """A column as tensors on `device`; float64 as float32, objects and strings as they are.
+    """Convert a column to tensors on `device`: float64 to float32, objects and strings unchanged.
 
-    Without a device tensors stay where they are.
+    Without a device, tensors are not moved.
     """
     with torch_needed("a batch of tensors"):
         import torch

@@ -100,7 +100,7 @@ class ColumnStore(dict[str, Any]):
 
     @property
     def count(self) -> int:
-        """How many steps there are, padding not counted."""
+        """Number of steps, without padding."""
         return bc.count_steps(self)
 
     def __len__(self) -> int:
@@ -121,15 +121,15 @@ class ColumnStore(dict[str, Any]):
         return 0
 
     def agent_steps(self) -> int:
-        """How many steps there are."""
+        """Number of agent steps."""
         return self.count
 
     def env_steps(self) -> int:
-        """How many steps there are; the same as `agent_steps` with one agent."""
+        """Number of environment steps; equal to `agent_steps` for a single agent."""
         return self.count
 
     def size_bytes(self) -> int:
-        """How much memory the columns take."""
+        """Return the memory of all columns in bytes."""
         return bc.count_bytes(self)
 
     @property

@@ -1,4 +1,4 @@
-"""Batches of several policies beside one another, and batches joined."""
+"""Batches of several policies, and concatenation of batches."""
 
 from __future__ import annotations
 
@@ -112,14 +112,14 @@ class MultiAgentBatch:
         return self
 
     def size_bytes(self) -> int:
-        """How much memory the columns take."""
+        """Return the memory of all columns in bytes."""
         return sum(batch.size_bytes() for batch in self.policy_batches.values())
 
     def compress(self, bulk: bool = False, columns: Collection[str] = _COMPRESSED) -> None:
-        """Keep the batches as they are; see `SampleBatch.compress`."""
+        """Do nothing; see `SampleBatch.compress`."""
 
     def decompress_if_needed(self, columns: Collection[str] = _COMPRESSED) -> MultiAgentBatch:
-        """Keep the batches as they are."""
+        """Do nothing; see `SampleBatch.compress`."""
         return self
 
     def as_multi_agent(self) -> MultiAgentBatch:
@@ -201,7 +201,7 @@ def convert_ma_batch_to_sample_batch(batch: SampleBatch | MultiAgentBatch) -> Sa
         raise PieceError(
             "a MultiAgentBatch of several policies is no SampleBatch",
             expected=f"one batch, of {DEFAULT_POLICY_ID!r}",
-            found=f"those of {list(batch.policy_batches)}",
+            found=f"batches of {list(batch.policy_batches)}",
         )
     return batch.policy_batches[DEFAULT_POLICY_ID]
 

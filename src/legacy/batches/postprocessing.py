@@ -31,11 +31,11 @@ def compute_gae_for_sample_batch(
     """Add values, advantages and value targets to one trajectory, in place.
 
     Args:
-        policy: Its `config` tells `gamma`, `lambda`, `use_gae` and `use_critic`; it is asked for
-            the value after the last step, if the episode went on.
+        policy: Its `config` contains `gamma`, `lambda`, `use_gae` and `use_critic`. If the episode
+            continues, its value function is evaluated after the last step.
         sample_batch: The steps of one episode, with "vf_preds".
-        other_agent_batches: Taken for Ray's signature.
-        episode: Taken for Ray's signature.
+        other_agent_batches: Accepted for compatibility with Ray.
+        episode: Accepted for compatibility with Ray.
 
     Returns:
         `sample_batch` itself.

@@ -32,8 +32,8 @@ class SampleBatch(ColumnStore):
     row per sequence. Lists are turned into arrays, "infos" excepted.
 
     Args:
-        *args: As of a dict.
-        **kwargs: Columns; beside them `_time_major`, `_zero_padded`, `_max_seq_len`,
+        *args: Positional arguments of `dict`.
+        **kwargs: Columns, and the settings `_time_major`, `_zero_padded`, `_max_seq_len`,
             `_is_training` and `_num_grad_updates`.
 
     Example:
@@ -43,7 +43,7 @@ class SampleBatch(ColumnStore):
     """
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Every step as a dict of its own."""
+        """Yield every step as a dict."""
         lens = bc.lens_of(self)
         of_row = None if lens is None else np.repeat(np.arange(len(lens)), lens)
         for row in range(self.count):
@@ -60,12 +60,12 @@ class SampleBatch(ColumnStore):
     def slice(
         self, start: int, end: int, state_start: int | None = None, state_end: int | None = None
     ) -> SampleBatch:
-        """Steps `start` to `end`; sequences at the edges are cut.
+        """Return steps `start` to `end`; sequences at the edges are cut.
 
         Args:
             start: The first step.
             end: One past the last one.
-            state_start: Where the states to take begin, if not with the sequences kept.
+            state_start: Index of the first state; by default that of the first sequence.
             state_end: One past the last state to take.
         """
         cut = bc.cut_steps(self, start, end)
@@ -76,7 +76,7 @@ class SampleBatch(ColumnStore):
         return SampleBatch.of(cut, like=self)
 
     def cut(self, piece: Slice) -> SampleBatch:
-        """The rows of a slice; sequences are never cut, edges move back to where one begins."""
+        """Return the rows of a slice; edges are moved back so that no sequence is cut."""
         lens = bc.lens_of(self)
         if lens is None or self.time_major:
             start, stop, step = piece.indices(self.row_count)
@@ -249,7 +249,7 @@ class SampleBatch(ColumnStore):
 
         Args:
             device: A torch device or its name.
-            framework: Only "torch" is there.
+            framework: Only "torch" is supported.
             pin_memory: Pin the memory first, for a faster way to the GPU.
             use_stream: Copy without waiting.
             stream: The CUDA stream to copy on.
@@ -262,11 +262,11 @@ class SampleBatch(ColumnStore):
         return self
 
     def compress(self, bulk: bool = False, columns: Collection[str] = _COMPRESSED) -> SampleBatch:
-        """Keep the batch as it is: Ray packs observations with lz4 here, where it is installed."""
+        """Do nothing; Ray compresses observations with lz4 here, if it is installed."""
         return self
 
     def decompress_if_needed(self, columns: Collection[str] = _COMPRESSED) -> SampleBatch:
-        """Keep the batch as it is; see `compress`."""
+        """Do nothing; see `compress`."""
         return self
 
     def is_terminated_or_truncated(self) -> bool:
@@ -280,12 +280,12 @@ class SampleBatch(ColumnStore):
     def get_single_step_input_dict(
         self, view_requirements: Mapping[str, Any], index: str | int = "last"
     ) -> SampleBatch:
-        """What the policy is to be asked with at one place of a trajectory.
+        """Return the input of the policy at one position of a trajectory.
 
         Args:
-            view_requirements: What the policy looks at.
-            index: "last" for the place after the last step, where "new_obs" is the observation;
-                or a step, whose own columns are taken as they stand, as in RLlib.
+            view_requirements: The view requirements of the policy.
+            index: "last" for the position after the last step, whose observation is "new_obs";
+                or a step, whose columns are returned unchanged, as in RLlib.
         """
         return SampleBatch(bc.single_step_columns(self, view_requirements, index))
 

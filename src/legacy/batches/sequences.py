@@ -33,7 +33,7 @@ def add_time_dimension(
     Args:
         padded_inputs: numpy or torch; which one is found out.
         seq_lens: One length per sequence; only their number is read.
-        framework: Taken for Ray's signature.
+        framework: Accepted for compatibility with Ray.
         time_major: Put the time axis first.
 
     Example:
@@ -57,16 +57,16 @@ def pad_batch_to_sequences_of_same_size(
 ) -> None:
     """Cut a batch into sequences of one length, in place.
 
-    A batch without states stays as it is, unless its rows must divide by a number.
+    Without states, the batch is unchanged, unless its number of rows must be divisible.
 
     Args:
-        batch: With "state_in_0" (one row per step, or per sequence beside "seq_lens").
+        batch: With "state_in_0" (one row per step, or one per sequence together with "seq_lens").
         max_seq_len: The longest sequence.
         shuffle: Put the sequences in random order.
         batch_divisibility_req: What the number of rows must divide by.
         feature_keys: Columns to pad, if not all.
         view_requirements: Columns not needed for training are left alone.
-        _enable_new_api_stack: Taken for Ray's signature.
+        _enable_new_api_stack: Accepted for compatibility with Ray.
         padding: "zero", or "last" to repeat the last step.
     """
     if batch.zero_padded:
@@ -126,7 +126,7 @@ def timeslice_along_seq_lens_with_overlap(
     pre_overlap: int = 0,
     zero_init_states: bool = True,
 ) -> list[SampleBatch]:
-    """One batch per sequence, each beginning with the end of the one before.
+    """Split a batch into one per sequence, each overlapping the end of the previous one.
 
     Args:
         sample_batch: One trajectory after the other.
@@ -138,11 +138,11 @@ def timeslice_along_seq_lens_with_overlap(
             "state_out_i" has one step earlier.
 
     Raises:
-        PieceError: Nothing says how long sequences are.
+        PieceError: The lengths of the sequences are unknown.
     """
     lens = bc.lens_of(sample_batch) if seq_lens is None else np.asarray(seq_lens)
     if lens is None or not len(lens):
-        raise PieceError("nothing says where sequences end.", hint="pass seq_lens.")
+        raise PieceError("the lengths of the sequences are unknown.", hint="pass seq_lens.")
     rows = {k: v for k, v in sample_batch.items() if not bc.is_per_sequence(k)}
     states = [name for name in sample_batch if name.startswith("state_in_")]
     episodes = rows.get("eps_id")

@@ -8,7 +8,7 @@ from gymnasium.spaces import Space
 
 
 def seen_space(policy: Any) -> Space[Any]:
-    """What environments give the policy, before any preprocessing."""
+    """Return the observation space of the environment, before any preprocessing."""
     for connector in _named(policy, "agent_connectors", "AdaptObservationsAgentConnector")[:1]:
         seen: Space[Any] = connector.observation_space
         return seen
@@ -17,7 +17,7 @@ def seen_space(policy: Any) -> Space[Any]:
 
 
 def acted_space(policy: Any) -> Space[Any]:
-    """What environments take from the policy."""
+    """Return the action space of the environment."""
     for connector in _named(policy, "action_connectors", "AdaptActionsConnector")[-1:]:
         acted: Space[Any] = connector.action_space
         return acted

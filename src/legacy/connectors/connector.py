@@ -98,10 +98,10 @@ class Connector:
             self.in_eval()
 
     def part(self) -> Contribution | None:
-        """What it does in a step, as data; None where it works on records alone.
+        """Return the connector's computation as data; None if it supports only records.
 
-        An offer to be fast: a plan of all connectors acts in their place, compiled or on a device
-        if need be. It counts for the very class that defines it.
+        If all connectors of a pipeline return a part, a plan runs them on batches, compiled or on a
+        device. Subclasses that override `transform` have to override this method as well.
         """
         return None
 
@@ -124,7 +124,7 @@ class Connector:
         """The error for a context without one of its spaces: "observation" or "action"."""
         return PieceError(
             f"{type(self).__name__} does not know the {space} space.",
-            hint=f"give the context an {space}_space.",
+            hint=f"pass an {space}_space to the context.",
         )
 
     @staticmethod
@@ -132,7 +132,7 @@ class Connector:
         """The connector that `to_state` described, in another context."""
         raise PieceError(
             "this connector cannot be restored: it has no from_state().",
-            hint="give its class a static from_state(ctx, params).",
+            hint="define a static method from_state(ctx, params) in its class.",
         )
 
 
@@ -188,9 +188,9 @@ class AgentConnector(Connector):
         """Take observations from outside of their space, too; most connectors do anyway."""
 
     def episode(self, env_id: Any, agent_id: Any) -> Any:
-        """What stands for an agent's running episode, another object after each reset.
+        """Return an object that identifies an agent's running episode; it changes at each reset.
 
-        None where a connector keeps nothing of it.
+        Return None if the connector stores nothing per episode.
         """
         return None
 
@@ -219,11 +219,11 @@ class AgentConnector(Connector):
         """
         raise PieceError(
             f"{type(self).__name__} works on one record at a time.",
-            hint="call it, or override transform_all() beside transform().",
+            hint="call it, or override both transform() and transform_all().",
         )
 
     def hear_all(self, rows: Rows, output: PolicyOutputType) -> None:
-        """Take note of what the policy answered for all agents; an offer beside the other."""
+        """Observe the policy's outputs for all agents; an optional batched form."""
 
     def checked_list(
         self, acd_list: Sequence[AgentConnectorDataType]
@@ -282,14 +282,15 @@ class ActionConnector(Connector):
         """
         raise PieceError(
             f"{type(self).__name__} works on one answer at a time.",
-            hint="call it, or override transform_all() beside transform().",
+            hint="call it, or override both transform() and transform_all().",
         )
 
 
 def offers(kind: type, offer: str, meanings: tuple[str, ...]) -> bool:
-    """Whether a class defines a quick way beside the methods that it stands for.
+    """Return True if a class defines a fast method that is consistent with its other methods.
 
-    A subclass that overrides one of these alone means something else by it.
+    A subclass that overrides only one of `meanings` changes the behavior, so that the inherited
+    fast method no longer applies.
     """
     for each in kind.__mro__:
         if offer in vars(each):
@@ -312,13 +313,13 @@ Change: TypeAlias = Callable[[Any, Any, dict[str, Any]], dict[str, Any]]
 
 
 class Plan:
-    """What connectors of either kind come to.
+    """Precomputed execution plan of the connectors in a pipeline.
 
     Attributes:
-        connectors: Those it was made of, in order.
-        edit: The last edit of a connector before that.
-        is_flat: Whether one agent's step can go by its functions, without records.
-        is_evaluating: Whether all are known to be switched to evaluation.
+        connectors: The connectors, in order.
+        edit: Number of the last change to a connector.
+        is_flat: Whether a step of one agent can run without records.
+        is_evaluating: Whether all connectors are in evaluation mode.
     """
 
     is_flat = False
@@ -329,12 +330,12 @@ class Plan:
 
 
 class AgentPlan(Plan):
-    """What agent connectors come to.
+    """Execution plan of agent connectors.
 
     Attributes:
-        working: Those that change something.
-        takes_rows: Whether all of them work on all agents at once.
-        listeners: Those that take note of answers.
+        working: The connectors that change something.
+        takes_rows: Whether all of them support batches.
+        listeners: The connectors that observe the policy's outputs.
     """
 
     def __init__(self, connectors: Sequence[Any]) -> None:
@@ -352,22 +353,22 @@ class AgentPlan(Plan):
 
     @cached_property
     def changes(self) -> list[Change]:
-        """What is done to one agent's columns, if the plan is flat."""
+        """Functions to apply to one agent's columns, if the plan is flat."""
         return [each.transform_columns for each in self.working[:-1]]
 
     @cached_property
     def build(self) -> Change:
-        """What makes a batch of one row of them, then."""
+        """The function that builds a batch of one row from these columns."""
         build: Change = self.connectors[-1].builder.build_one
         return build
 
     @cached_property
     def hear(self) -> list[Callable[[ActionConnectorDataType], None]]:
-        """What takes note of one agent's answer."""
+        """The functions that observe the policy's output for one agent."""
         return [each.on_policy_output for each in self.listeners]
 
     def passed(self, record: AgentConnectorDataType) -> AgentConnectorDataType:
-        """What becomes of one agent's record, if the plan is flat."""
+        """Apply the plan to the record of one agent, if the plan is flat."""
         env_id, agent_id, columns = record.env_id, record.agent_id, record.data
         for change in self.changes:
             columns = change(env_id, agent_id, columns)
@@ -376,12 +377,12 @@ class AgentPlan(Plan):
 
 
 class AnswerPlan(Plan):
-    """What action connectors come to: formulas on answers, then what wants one answer at a time.
+    """Execution plan of action connectors: formulas, then connectors for single actions.
 
     Attributes:
-        formulas: The former.
-        on_arrays: Those of them that change more than tensors.
-        alone: The latter.
+        formulas: The formulas.
+        on_arrays: The formulas that change arrays, not only tensors.
+        alone: The connectors that process one action at a time.
     """
 
     def __init__(self, connectors: Sequence[Any]) -> None:
@@ -394,7 +395,7 @@ class AnswerPlan(Plan):
         self.on_arrays = [each.transform_all for each in kept]
 
     def passed(self, output: PolicyOutputType) -> PolicyOutputType:
-        """What the formulas make of an answer, or of those for many agents."""
+        """Apply the formulas to the output for one agent or for a batch."""
         is_array = isinstance(output[0], ARRAYS) and not output[1]
         for formula in self.on_arrays if is_array else self.formulas:
             output = formula(output)
@@ -402,8 +403,8 @@ class AnswerPlan(Plan):
 
 
 def _at_work(connectors: Sequence[Any]) -> list[Any]:
-    """The connectors that change something, or do not say that they don't.
+    """Return the connectors that change something, or do not declare that they do not.
 
-    It counts for the very class that says so: a subclass may do anything else.
+    The declaration applies only to the class that defines it, not to subclasses.
     """
     return [each for each in connectors if not ("is_idle" in vars(type(each)) and each.is_idle)]

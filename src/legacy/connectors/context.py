@@ -1,4 +1,4 @@
-"""What a legacy connector may know about its policy when it is built."""
+"""Context of a legacy connector: the properties of its policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pipeline tells of its connectors: how each runs, and what leaves it."""
+"""Describe the connectors of a pipeline: how each runs, and the shape of its output."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def how_it_runs(connector: Any) -> str:
     """Whether a connector is planned and works on all agents at once, or why not."""
     added = contribution_of(connector)
     name = type(connector).__name__
-    why = f"{name} has no part() of its own" if added is None else ", ".join(added.missing)
+    why = f"{name} does not define part()" if added is None else ", ".join(added.missing)
     planned = f"not planned ({why})" if why else "planned"
     how = "all agents at once" if works_on_all(connector) else "one record at a time"
     return f"{planned}; {how}"
 
 
 def short_name(connector: Any) -> str:
-    """What kind of connector it is, without the words that all of them end in."""
+    """Return the type of a connector, without the common suffix."""
     return type(connector).__name__.removesuffix("Connector").removesuffix("Agent")
 
 
 def pieces_of(policy: Any, observation_space: Any = None) -> list[tuple[str, str]]:
-    """What data passes from an observation to an action: a title and a detail for each."""
+    """Return a title and a detail for each stage from observation to action."""
     count = sum(weight.size for weight in policy.get_weights().values())
     return [
         ("environment", short_space(observation_space or seen_space(policy))),
@@ -79,7 +79,7 @@ def draw_pipeline(pipeline: Any) -> Figure:
 
 
 def _shapes(pipeline: Any) -> Iterator[str]:
-    """What leaves each connector when something of the context's space is sent through."""
+    """Yield the output of each connector for a sample of the context's space."""
     pipeline.in_eval()
     acts = isinstance(pipeline, ActionConnector)
     if not acts:
@@ -100,7 +100,7 @@ def _shapes(pipeline: Any) -> Iterator[str]:
 
 
 def _sample(space: Any) -> Any:
-    """Something of a space; the space's own draws are left as they were."""
+    """Sample from a space without changing the space's random generator."""
     space = copy.deepcopy(space)
     space.seed(0)
     return space.sample()

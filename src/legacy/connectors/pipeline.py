@@ -106,7 +106,7 @@ class ConnectorPipeline(Connector):
     _plan_of: ClassVar[type[Plan]] = Plan
 
     def current_plan(self) -> Any:
-        """What the connectors come to, as they are now."""
+        """The current execution plan of the connectors."""
         plan = self._plan
         if (
             plan is None
@@ -213,10 +213,10 @@ class ConnectorPipeline(Connector):
         return "\n".join(lines)
 
     def explain(self) -> str:
-        """How each connector runs, and why, a line each.
+        """Return one line per connector with how it runs, and why.
 
-        What is planned is run as data by an `Actor` or compiled; what is not makes an `Actor` run
-        all connectors as they are.
+        An `Actor` or a compiled program runs planned connectors as data. If one has no plan, an
+        `Actor` runs all connectors one record at a time.
         """
         from .drawing import how_it_runs
 
@@ -237,7 +237,7 @@ class ConnectorPipeline(Connector):
             return type(self).__name__, [each.to_state() for each in self.connectors]
 
     def _adopt(self, connector: Connector) -> Connector:
-        """`connector`, with this pipeline's context where it has none of its own."""
+        """Return `connector`, with the context of this pipeline if it has none."""
         needs = isinstance(connector, Connector) and not connector.is_bound
         if needs and self.is_bound:
             connector.bind(self.ctx)
@@ -330,7 +330,7 @@ class AgentConnectorPipeline(ConnectorPipeline, AgentConnector):
     def passed(
         self, rows: Rows | list[AgentConnectorDataType]
     ) -> Rows | list[AgentConnectorDataType]:
-        """What the connectors make of rows, or of records: those that can work on all at once."""
+        """Apply the connectors to rows or records, in batches as far as they support them."""
         plan = self.current_plan()
         if plan.takes_rows and self.kept_timers is None and type(rows) is Rows:
             for connector in plan.working:
@@ -377,14 +377,14 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
             return ac_data
 
     def transform_answers(self, rows: Rows, output: PolicyOutputType) -> list[PolicyOutputType]:
-        """Run the policy's answers for many agents through the connectors.
+        """Apply the action connectors to the policy's outputs for a batch.
 
-        As long as connectors work on all agents at once they get the batch; from the first one
-        that does not, each agent's answer goes on alone.
+        Connectors run on the whole batch up to the first one that does not support batches; after
+        it, the output of each agent is processed separately.
 
         Args:
-            rows: Whose they are, and what the policy was asked with.
-            output: The answers, a leading batch axis on each leaf.
+            rows: The agents and the inputs of the policy.
+            output: The outputs, with a leading batch axis on each leaf.
         """
         alone: list[Any] = [self]
         is_plain = type(self).__call__ is ActionConnectorPipeline.__call__
@@ -405,13 +405,13 @@ class ActionConnectorPipeline(ConnectorPipeline, ActionConnector):
 
 
 _PLAIN = (AgentConnectorPipeline, ActionConnectorPipeline)
-"""Pipelines of which nobody but their connectors sees what passes."""
+"""Pipelines whose intermediate data only their connectors can see."""
 
 
 def _called(
     connector: Any, rows: Rows | list[AgentConnectorDataType]
 ) -> Rows | list[AgentConnectorDataType]:
-    """What one connector makes of rows or records."""
+    """Apply one connector to rows or records."""
     if works_on_all(connector):
         as_rows = rows if isinstance(rows, Rows) else Rows.of(rows)
         if as_rows is not None and as_rows.built is None:

@@ -47,7 +47,7 @@ class NotAConnectorError(PieceError, TypeError):
 
 
 def register_connector(name: str, cls: type[Connector]) -> type[Connector]:
-    """Let `name` stand for `cls` in saved pipelines.
+    """Register a connector class under the name used in saved pipelines.
 
     Args:
         name: The durable name, usually the class's own.
@@ -60,7 +60,7 @@ def register_connector(name: str, cls: type[Connector]) -> type[Connector]:
 
     Raises:
         NotAConnectorError: `cls` is no connector class. Also a TypeError.
-        DuplicateNameError: The name stands for another class already.
+        DuplicateNameError: The name is registered for another class.
     """
     _check_is_connector(name, cls)
     registered = _lookup(name)
@@ -68,7 +68,7 @@ def register_connector(name: str, cls: type[Connector]) -> type[Connector]:
         raise DuplicateNameError(
             f"connector name {name!r} is taken",
             expected="one class for one name",
-            found=f"{'.'.join(_origin(cls))} beside {'.'.join(_origin(registered))}",
+            found=f"{'.'.join(_origin(cls))} and {'.'.join(_origin(registered))}",
             hint="register it under another name.",
             name=name,
         )
@@ -78,7 +78,7 @@ def register_connector(name: str, cls: type[Connector]) -> type[Connector]:
 
 
 def replace_connector(name: str, cls: type[Connector]) -> None:
-    """Let `name` stand for `cls` from now on, unless it is the name of a built-in."""
+    """Replace the class registered under `name`, unless it is the name of a built-in."""
     _check_is_connector(name, cls)
     if name in BUILT_INS:
         raise DuplicateNameError(
@@ -90,7 +90,7 @@ def replace_connector(name: str, cls: type[Connector]) -> None:
 
 
 def registered_class(name: str) -> type[Connector] | None:
-    """The class that `name` stands for, None where there is none."""
+    """Return the class registered under `name`, or None."""
     return _lookup(name)
 
 
@@ -128,9 +128,9 @@ def get_connector(name: Any, ctx: Any, params: Any = None) -> Connector:
 
 
 def unknown_connectors(pairs: Any, trust: Trust = NOTHING) -> list[str]:
-    """Names in saved connectors that nobody knows, those inside pipelines too.
+    """Return the names of unregistered connectors in saved ones, including nested pipelines.
 
-    Anything else than `(name, params)` pairs is passed over.
+    Entries that are not `(name, params)` pairs are ignored.
     """
     unknown: dict[str, None] = {}
     todo = [pairs]

@@ -27,7 +27,7 @@ from .types import (
 )
 
 ABSENT: Final = object()
-"""Stands in a column for the value of an agent that has none."""
+"""Placeholder in a column for an agent without a value."""
 
 
 class Rows:
@@ -133,7 +133,7 @@ class Rows:
                 self._batches.pop(name, None)
 
     def rename(self, slots: list[tuple[Any, Any]]) -> None:
-        """Give the agents other names."""
+        """Rename the agents."""
         self.slots = slots
         self._records = None
 
@@ -179,7 +179,7 @@ class Rows:
             if self.built is None:
                 pairs = zip(self.slots, self.raw(), strict=True)
                 self._records = [AgentConnectorDataType(*slot, data) for slot, data in pairs]
-                self._raw = None  # whoever gets a record may change it
+                self._raw = None  # records are mutable
             else:
                 # Filled in place: constructors would cost more than all columns.
                 self._records = []
@@ -230,13 +230,13 @@ def stacked(values: list[Any]) -> Nest:
 def answers_of(
     slots: Sequence[tuple[Any, Any]], records: Sequence[Any], output: PolicyOutputType
 ) -> list[ActionConnectorDataType]:
-    """What a policy answered for many agents, as one record an agent."""
+    """Return the policy's outputs for a batch, as one record per agent."""
     rows = zip(slots, records, output_rows(output, len(slots)), strict=True)
     return [ActionConnectorDataType(*slot, raw, row) for slot, raw, row in rows]
 
 
 def output_rows(output: PolicyOutputType, count: int) -> list[PolicyOutputType]:
-    """What a policy answered for many agents, as one answer an agent.
+    """Return the policy's outputs for a batch, as one output per agent.
 
     Example:
         >>> rows = output_rows((np.array([[3], [4]]), [], {"fair": np.array([[1], [0]])}), 2)

@@ -52,11 +52,11 @@ class Timer:
 
     @property
     def mean_units_processed(self) -> float:
-        """How much was done each time, on average."""
+        """Average number of units per run."""
         return sum(self._units) / max(1, len(self._units))
 
     @property
     def mean_throughput(self) -> float:
-        """How much was done in a second."""
+        """Average number of units per second."""
         seconds = sum(self._samples)
         return sum(self._units) / seconds if seconds else 0.0

@@ -1,8 +1,8 @@
-"""The records that flow through legacy connectors, and what a policy hands out.
+"""Records that are passed through legacy connectors, and the outputs of a policy.
 
-A record names the environment and the agent its data belongs to. The agent side carries a dict
-of columns until `ViewRequirementAgentConnector` turns it into an `AgentConnectorsOutput`; the
-action side carries the batch the policy saw beside the triple it answered with.
+A record contains the ids of an environment and an agent. Agent connectors process a dict of
+columns until `ViewRequirementAgentConnector` turns it into an `AgentConnectorsOutput`. Records of
+action connectors contain the policy's input batch and its output: actions, states and fetches.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ StateBatches: TypeAlias = list[Any]
 """The recurrent states of a policy, one entry a state."""
 
 PolicyOutputType: TypeAlias = tuple[Nest, StateBatches, dict[str, Any]]
-"""What a policy answers: actions, states, and everything else it computed (fetches)."""
+"""Output of a policy: actions, states, and everything else it computed (fetches)."""
 
 
 @dataclass(eq=False, repr=False, slots=True)
 class AgentConnectorDataType:
-    """What one agent of one environment saw, on its way to the policy.
+    """Data of one agent of one environment, on its way to the policy.
 
     Args:
         env_id: Which environment; any hashable value.
@@ -46,7 +46,7 @@ class AgentConnectorDataType:
 
 @dataclass(eq=False, repr=False, slots=True)
 class AgentConnectorsOutput:
-    """What the agent pipeline ends in: the columns as they came, and the batch to act on.
+    """Output of the agent pipeline: the original columns, and the input batch of the policy.
 
     Args:
         raw_dict: Every column that arrived, kept for building episodes and for action
@@ -67,7 +67,7 @@ class AgentConnectorsOutput:
 
 @dataclass(eq=False, repr=False, slots=True)
 class ActionConnectorDataType:
-    """What a policy answered for one agent, on its way to the environment.
+    """Output of a policy for one agent, on its way to the environment.
 
     Args:
         env_id: Which environment.

@@ -98,15 +98,15 @@ def _row_shape(child: Family, leaf: Array) -> Array:
 
 @dataclass(frozen=True)
 class DistributionChoice:
-    """A distribution, chosen and not yet built.
+    """The choice of a distribution that has not been built yet.
 
     Args:
         kind: One of `FAMILIES`, "multi_action" or "custom".
         size: How many inputs one action needs.
         space: The action space it acts in.
         children: The choices for the leaves of a nested space.
-        custom: The user's own class, for kind "custom".
-        settings: What the torch class takes beside `(inputs, model)`.
+        custom: The custom class, for kind "custom".
+        settings: Arguments of the torch class, in addition to `(inputs, model)`.
 
     Example:
         >>> distribution_for(Discrete(3)).kind
@@ -138,7 +138,7 @@ class DistributionChoice:
         )
 
     def torch_class(self) -> Any:
-        """What builds the torch distribution when called with `(inputs, model)`."""
+        """The factory of the torch distribution, to be called with `(inputs, model)`."""
         if self.kind == "custom":
             return self.custom
         with torch_needed("a distribution class"):

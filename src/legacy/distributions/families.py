@@ -41,13 +41,13 @@ from ...core.types import Array
 
 
 class Family:
-    """What every family offers: formulas over its parameters, and these from inputs (B, size)."""
+    """Base class of families: formulas on parameters, and parameters from inputs (B, size)."""
 
     size: int
-    """How many inputs one action needs."""
+    """Number of inputs per action."""
 
     def parameters(self, inputs: Any) -> tuple[Any, ...]:
-        """What the formulas take: logits, or means and deviations, say."""
+        """Return the arguments of the formulas: logits, or means and deviations, for example."""
         return (inputs,)
 
     def mode(self, *parameters: Any) -> Any:
@@ -308,7 +308,7 @@ class Dirichlet(Family):
     """Shares that sum to one; inputs are log concentrations."""
 
     FLOOR: ClassVar[float] = float(np.float32(1e-7))
-    """What is added to concentrations, and the least share."""
+    """Added to concentrations; also the smallest share."""
     size: int
 
     @override

@@ -16,21 +16,21 @@ CUSTOM_DISTRIBUTIONS: Final[dict[str, Any]] = {}
 
 
 def register_custom_model(model_name: str, model_class: Callable[..., Any]) -> None:
-    """Let a model config's "custom_model" name a class of your own.
+    """Register a custom model class for the setting "custom_model" of a model config.
 
     Args:
-        model_name: The name, as it is in configs and checkpoints. The last class registered under
-            it counts, so that a notebook's cell can run again.
+        model_name: The name in configs and checkpoints. Registering a name again replaces the
+            class, so that a notebook cell can be run twice.
         model_class: A `TorchModelV2`, any torch module, or a factory of one.
     """
     CUSTOM_MODELS[model_name] = model_class
 
 
 def register_custom_action_dist(action_dist_name: str, action_dist_class: Any) -> None:
-    """Let a model config's "custom_action_dist" name a class of your own.
+    """Register a custom distribution for the setting "custom_action_dist" of a model config.
 
     Args:
-        action_dist_name: The name, as it is in configs and checkpoints.
+        action_dist_name: The name in configs and checkpoints.
         action_dist_class: Made from `(inputs, model)`, with `required_model_output_shape`.
     """
     CUSTOM_DISTRIBUTIONS[action_dist_name] = action_dist_class

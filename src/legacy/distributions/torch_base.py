@@ -1,9 +1,9 @@
-"""What every torch action distribution of the old stack shares.
+"""Base classes of the torch action distributions of the old stack.
 
-A distribution is built from `(inputs, model)`, samples on demand and remembers its last sample.
-Sampling takes an explicit `generator`; without one torch's global generator is used, draw for
-draw as Ray uses it. The hot methods are plain tensor formulas; the rarely needed ones (entropy,
-divergence) go through `dist`, a `torch.distributions` object that is built when first asked for.
+A distribution is built from `(inputs, model)` and stores its last sample. Sampling accepts an
+explicit `generator`; without one, torch's global generator is used in the same order as in Ray. The
+frequently used methods are plain tensor formulas; the others (entropy, divergence) use `dist`, a
+`torch.distributions` object that is created lazily.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class ActionDistribution:
     def required_model_output_shape(
         action_space: Space[Any], model_config: Mapping[str, Any]
     ) -> Any:
-        """How many inputs this distribution needs for a space."""
+        """Return the number of inputs for an action space."""
         raise NotImplementedError("this distribution does not say how many inputs it needs.")
 
 
@@ -132,11 +132,11 @@ class FormulaDistribution(TorchDistributionWrapper):
 
     family: Family
     inputs_per_number: ClassVar[int] = 1
-    """How many inputs one number of an action takes."""
+    """Number of inputs per component of an action."""
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        """What the formulas take."""
+        """Return the arguments of the formulas."""
         return (self.inputs,)
 
     def deterministic_sample(self) -> Tensor:
@@ -157,5 +157,5 @@ class FormulaDistribution(TorchDistributionWrapper):
 
     @classmethod
     def required_model_output_shape(cls, action_space: Any, model_config: Mapping[str, Any]) -> int:
-        """How many inputs this distribution needs for a space."""
+        """Return the number of inputs for an action space."""
         return cls.inputs_per_number * int(np.prod(action_space.shape, dtype=np.int64))

@@ -30,11 +30,11 @@ class TorchMultiActionDistribution(TorchDistributionWrapper):
     """Independent distributions for the leaves of a Dict or Tuple space.
 
     Args:
-        inputs: The inputs of all children side by side, (B, n).
+        inputs: The concatenated inputs of all children, (B, n).
         model: The network they come from.
         child_distributions: Classes (or partials of them), flat or nested like the space.
-        input_lens: How many inputs each child takes, flat or nested alike.
-        action_space: The nested space; Dict keys are taken in sorted order.
+        input_lens: Number of inputs of each child, in the same form.
+        action_space: The nested space; keys of a Dict are sorted.
     """
 
     def __init__(

@@ -71,14 +71,14 @@ class ParameterNoise(Exploration):
 
     @at()
     def set_state(self, state: Mapping[str, Any], sess: Any = None) -> None:
-        """Go on from a saved state."""
+        """Restore a saved state."""
         super().set_state(state)
         with at("cur_stddev"):
             self.cur_stddev = number(state.get("cur_stddev", self.cur_stddev))
 
 
 class AbsentExploration(Exploration):
-    """A class of the author's own that is not here: acts while nothing is to be explored."""
+    """Placeholder for a missing custom class; only supports greedy actions."""
 
     def __init__(self, action_space: Space[Any], *, name: str) -> None:
         super().__init__(action_space)

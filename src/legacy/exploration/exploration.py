@@ -152,7 +152,7 @@ class Exploration:
         self.last_timestep = 0
 
     def prepare(self, inputs: Any) -> Any:
-        """Distribution inputs as this exploration wants them; most take them as they are."""
+        """Transform distribution inputs; by default they are unchanged."""
         return inputs
 
     def choose(
@@ -204,12 +204,12 @@ class Exploration:
         return tensor_choice(self, action_distribution, timestep=timestep, explore=explore)
 
     def get_state(self, sess: Any = None) -> dict[str, Any]:
-        """What a checkpoint's `_exploration_state` holds."""
+        """Return the `_exploration_state` of a checkpoint."""
         return {name: getattr(self, name) for name in self.state_keys}
 
     @at()
     def set_state(self, state: Mapping[str, Any], sess: Any = None) -> None:
-        """Go on from a checkpoint's `_exploration_state`."""
+        """Restore the `_exploration_state` of a checkpoint."""
         if "last_timestep" in mapping(state):
             with at("last_timestep"):
                 self.last_timestep = count(state["last_timestep"])
@@ -258,22 +258,22 @@ class ThompsonSampling(Exploration):
 
 
 class Random(Exploration):
-    """Any action of the space, all alike."""
+    """Uniformly random actions."""
 
     def _explore(self, source: ActionSource, rng: np.random.Generator) -> Choice:
         return random_actions(self.action_space, len(source.inputs), rng), no_logp(source)
 
 
 class EpsilonGreedy(Exploration):
-    """With probability epsilon a random action, else the best.
+    """With probability epsilon a random action, else the greedy one.
 
     Args:
         action_space: Where the actions go.
         initial_epsilon: Epsilon until the warm-up is over.
         final_epsilon: Epsilon from the end of the descent on.
-        warmup_timesteps: When the descent begins.
-        epsilon_timesteps: How long it takes.
-        epsilon_schedule: Epsilon by timestep instead: a schedule, or what describes one.
+        warmup_timesteps: Timestep at which the decay starts.
+        epsilon_timesteps: Duration of the decay.
+        epsilon_schedule: A schedule of epsilon by timestep, or its description, instead.
         **settings: As of an `Exploration`.
     """
 

@@ -22,10 +22,10 @@ class GaussianNoise(Exploration):
     Args:
         action_space: A Box.
         random_timesteps: Before this timestep actions are random.
-        stddev: Of the noise, before it is scaled.
-        initial_scale: The scale when noise begins.
-        final_scale: The scale from the end of the descent on.
-        scale_timesteps: How long the descent takes.
+        stddev: Standard deviation before scaling.
+        initial_scale: The scale at the start.
+        final_scale: The scale after the decay.
+        scale_timesteps: Duration of the decay.
         scale_schedule: The scale by timestep instead: a schedule, or what describes one.
         **settings: As of an `Exploration`.
     """
@@ -64,7 +64,7 @@ class GaussianNoise(Exploration):
 
     @property
     def cur_scale(self) -> float:
-        """What the noise is multiplied by now."""
+        """The current scale of the noise."""
         return float(self.scale_schedule.value(self.last_timestep))
 
     def _explore(self, source: ActionSource, rng: np.random.Generator) -> Choice:
@@ -77,7 +77,7 @@ class GaussianNoise(Exploration):
 
 
 class OrnsteinUhlenbeckNoise(GaussianNoise):
-    """Noise that wanders: one state for the whole batch, drawn towards zero at every step."""
+    """Correlated noise: one state for the whole batch, which is pulled to zero at every step."""
 
     state_keys = ("cur_scale", "last_timestep", "ou_state")
 
@@ -105,7 +105,7 @@ class OrnsteinUhlenbeckNoise(GaussianNoise):
 
     @at()
     def set_state(self, state: Mapping[str, Any], sess: Any = None) -> None:
-        """Go on from a saved state; the wandering state with it."""
+        """Restore a saved state, including the state of the noise."""
         super().set_state(state)
         if "ou_state" in state:
             with at("ou_state"):

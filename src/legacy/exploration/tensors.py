@@ -48,7 +48,7 @@ class DistributionSource:
 def tensor_choice(
     exploration: Exploration, dist: Any, *, timestep: Any, explore: bool
 ) -> tuple[Any, torch.Tensor]:
-    """What an exploration picks from a torch distribution, on that distribution's device."""
+    """Choose actions from a torch distribution, on its device."""
     inputs = exploration.prepare(dist.inputs)
     if inputs is not dist.inputs:
         dist = type(dist)(inputs, dist.model)

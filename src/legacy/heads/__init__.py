@@ -1,5 +1,5 @@
-"""What each algorithm of the old stack adds to a network, and how a policy acts with it.
+"""Heads of the old stack: the layers that each algorithm adds, and how its policies act.
 
-`acting.py` and the files of families with a numpy twin need no torch. Start with `family.py`, then
-`head.py`.
+`acting.py` and the files of families with a numpy equivalent do not need torch. Start with
+`family.py`, then `head.py`.
 """

@@ -1,7 +1,7 @@
-"""Settings of an old policy held against the weights beside them, before a network is built.
+"""Check the settings of an old policy against its weights, before a network is built.
 
-A policy acts with whatever of its weights a numpy network reads, and some settings only torch
-looks at. Where both are there and do not agree, one of them is not this policy's.
+A numpy network reads only some of the weights, and only torch uses some of the settings. If the
+settings and the weights contradict each other, one of them belongs to another policy.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _DENSE: Final = (
     "advantage_module.",
     "value_module.",
 )
-"""What names of weights begin with where dense layers see the observation."""
+"""Prefixes of the weights of dense layers that process the observation."""
 
 
 class Claim(NamedTuple):
-    """What settings say, and what the weights do.
+    """A setting and what it implies, compared with the weights.
 
     Attributes:
         setting: The setting with its value.
-        says: What it says of the weights.
-        weights: What they are.
-        fitting: The part of a config that fits the weights, as far as they show it.
+        says: What the setting implies for the weights.
+        weights: What the weights are.
+        fitting: The part of a config that fits the weights, as far as they determine it.
     """
 
     setting: str
@@ -58,7 +58,7 @@ def refuse_disagreement(claims: Iterable[Claim]) -> None:
             found=claim.weights[:_SHOWN],
             hint=f"its weights fit Policy.from_checkpoint(path, config={dict(claim.fitting)})."
             if claim.fitting
-            else "give what it was trained with, as config= of Policy.from_checkpoint.",
+            else "pass the config of the training run as config= of Policy.from_checkpoint.",
             setting=claim.setting,
         )
 
@@ -76,7 +76,7 @@ def dense_claims(
     units = [*first, *post]
     ends_hidden = bool(settings["no_final_linear"])
     if not units and (ends_hidden or is_q):
-        units = hidden[-1:]  # where nothing linear follows there is one, as wide as the outputs
+        units = hidden[-1:]  # without a final linear layer, the last layer gives the outputs
     is_other = hidden[:-1] != units[:-1] or len(hidden) != len(units)
     if is_other or (not ends_hidden and hidden != units):
         names = "fcnet_hiddens" + (f" and post_fcnet_hiddens={post}" if post else "")
@@ -175,7 +175,7 @@ def _rows(value: Any) -> int | None:
 
 
 def presence(prefix: str, weights: Mapping[str, Any]) -> str:
-    """Which weights begin so, in words."""
+    """Describe the weights with a prefix as text."""
     name = next((name for name in weights if name.startswith(prefix)), None)
     if name is None:
         return f"no weights {prefix}*"

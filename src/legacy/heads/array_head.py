@@ -186,7 +186,7 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 
 def _with_actions(space: Space[Any], names: Sequence[str]) -> Callable[[Columns], Columns]:
-    """What a network sees of columns that has earlier actions or rewards among its inputs."""
+    """Return a function that adds previous actions and rewards to the inputs of a network."""
     encode = action_encoder(space)
     sees_actions, sees_rewards = (f"prev_{what}" in names for what in ("actions", "rewards"))
 

@@ -1,4 +1,4 @@
-"""CRR: a stochastic policy with networks of its own, and Q nets that only training asks."""
+"""CRR: a stochastic policy, with separate Q networks that only training uses."""
 
 from __future__ import annotations
 

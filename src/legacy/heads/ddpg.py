@@ -111,9 +111,9 @@ def _layers(plan: Blueprint, named: bool) -> list[Layer]:
 
 
 def _with_layer_names(arrays: Found) -> Found:
-    """The arrays under the names that layers of DDPG got after Ray 0.8.2.
+    """Rename arrays to the layer names that DDPG uses since Ray 0.8.2.
 
-    Before, each network was a scope of its own, whose layers had numbers alone: "policy/dense_1".
+    Before, each network was a scope, whose layers had only numbers: "policy/dense_1".
     """
     depths: dict[str, int] = {}
     for name, _ in arrays:

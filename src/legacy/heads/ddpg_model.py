@@ -21,7 +21,7 @@ class NoopModel(LegacyModel):
     """Hand the flat observation through, as floats."""
 
     def forward(self, input_dict: Any, state: list[Tensor], seq_lens: Tensor | None) -> ModelOutput:
-        """Give `obs_flat` back; the state passes through."""
+        """Return `obs_flat` back; the state passes through."""
         return input_dict["obs_flat"].float(), state
 
     def value_function(self) -> Tensor:
@@ -30,11 +30,11 @@ class NoopModel(LegacyModel):
 
 
 class SquashToBox(nn.Module):
-    """Bend real numbers into the action space with a sigmoid.
+    """Map real numbers into the action space with a sigmoid.
 
     Args:
-        low: Lower ends of the space; stored as parameters that training leaves alone.
-        span: Its widths, stored likewise.
+        low: Lower bounds of the space; stored as parameters that are not trained.
+        span: Widths of the space; stored in the same way.
     """
 
     def __init__(self, low: Float32, span: Float32) -> None:

@@ -17,7 +17,7 @@ from ..models.leaves import action_width
 
 
 class Observed:
-    """What a described network sees of the columns of a policy, numpy or torch."""
+    """Inputs of a described network, from the columns of a policy, in numpy or torch."""
 
     def __init__(
         self, obs_space: Space[Any], action_space: Space[Any], model_config: Mapping[str, Any]
@@ -40,7 +40,7 @@ class Observed:
         return {**by_part, "prev_actions": (self.action_width,), "prev_rewards": (1,)}
 
     def of(self, columns: Mapping[str, Any], names: Any, encode: Callable[[Any], Any]) -> Any:
-        """What a network sees, by name."""
+        """Return the inputs of a network by name."""
         obs = columns["obs"]
         if isinstance(obs, (Mapping, list, tuple)) or self.is_raw:
             obs = whole_vector(obs, self.space)
@@ -58,10 +58,10 @@ def bound_to(
     observed: Observed,
     distribution: DistributionChoice,
 ) -> BoundNetwork:
-    """A described network held to a policy's weights and spaces.
+    """Check a described network against the weights and spaces of a policy, and bind it to them.
 
     Raises:
-        ConfigError: There are no weights, and the description does not say of which shapes.
+        ConfigError: There are no weights, and the description does not contain their shapes.
     """
     shapes = network.shapes if weights is None else shapes_of(weights)
     if not shapes:
@@ -73,7 +73,7 @@ def bound_to(
 
 
 def described_views(network: Network, action_space: Space[Any]) -> dict[str, Any]:
-    """What a described network asks to see beside the observation."""
+    """Return the view requirements of a described network, in addition to the observation."""
     inputs = network.inputs
     views: dict[str, Any] = {}
     if "prev_actions" in inputs:

@@ -37,12 +37,12 @@ class DescribedModel(LegacyModel):
         weights: Mapping[str, Any] | None,
     ) -> None:
         super().__init__(obs_space, action_space, distribution.size, model_config, "described")
-        self._layout = None  # parts are taken from the whole vector
+        self._layout = None  # entries are taken from the whole vector
         self.observed = Observed(obs_space, action_space, model_config)
         self.bound = bound_to(network, weights, self.observed, distribution)
         net = TensorNetwork(self.bound)
         self._parameters, self._modules = net._parameters, net._modules
-        object.__setattr__(self, "_net", net)  # not registered: names stay as they are
+        object.__setattr__(self, "_net", net)  # not registered, so that names do not change
         self.network = network
         self.view_requirements.update(described_views(network, action_space))
 

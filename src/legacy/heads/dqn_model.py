@@ -33,8 +33,8 @@ class NoisyLayer(nn.Module):
         sigma0: What the bias noise starts from.
         activation: Name or factory of the activation; None for none.
 
-    `noise` decides what a forward pass does: "mean" (default) leaves the noise out; "ray" draws
-    it anew each time, with or without exploration, as Ray does, from torch's global generator.
+    `noise` controls the forward pass: "mean" (default) omits the noise; "ray" samples it in every
+    pass, with or without exploration, as Ray does, from torch's global generator.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ Layer = Callable[[int, int, str | None], nn.Module]
 
 
 class DQNTorchModel(LegacyModel):
-    """Q branches, to be mixed in front of the network that makes the features.
+    """Q branches, to be mixed into the network that computes the features.
 
     Args:
         action_space: A Discrete space.
@@ -103,11 +103,11 @@ class DQNTorchModel(LegacyModel):
         q_hiddens: Hidden layers of each branch; none: the features are the Q values.
         dueling: Whether there is a value branch.
         dueling_activation: Activation of the hidden layers.
-        num_atoms: Atoms of a distributional head; 1 for plain Q values.
-        use_noisy: Whether the branches are made of noisy layers.
-        v_min: Smallest return an atom stands for.
-        v_max: Largest.
-        sigma0: What the bias noise of noisy layers starts from.
+        num_atoms: Atoms of a distributional head; 1 for plain Q-values.
+        use_noisy: Whether the branches consist of noisy layers.
+        v_min: Return of the first atom.
+        v_max: Return of the last atom.
+        sigma0: Initial scale of the noise in noisy layers.
         add_layer_norm: Whether each hidden layer is followed by a layer norm.
     """
 
@@ -190,7 +190,7 @@ class DQNTorchModel(LegacyModel):
 
 
 class DQNHead(PolicyHead):
-    """Q values are the logits the best action is chosen by.
+    """Head whose Q-values are used as logits to choose the best action.
 
     Where the trunk is recurrent (R2D2) the state goes through it.
 

@@ -1,7 +1,7 @@
-"""What a family of algorithms says of itself: a record `FAMILY` in the file of its name.
+"""Description of an algorithm family: a record `FAMILY` in the file of its name.
 
-`core/algorithms` says which algorithm is of which family. A new family is a file
-here and its algorithms' rows there.
+`core/algorithms` maps algorithms to families. To add a family, add a file here and the rows of its
+algorithms there.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Blueprint:
-    """What a head is built from.
+    """Arguments to build a head.
 
-    `custom_models` has classes for names that model settings may hold.
+    `custom_models` contains the classes of custom model names.
     """
 
     algorithm: str
@@ -70,12 +70,12 @@ class Blueprint:
 
 
 class TensorFlowReader(NamedTuple):
-    """How networks that TensorFlow saved are read.
+    """How to read networks that TensorFlow saved.
 
     Attributes:
-        layers: All layers in saved order; told whether they are told apart by name.
-        renamed: The arrays under the names that the layers have, where releases differ.
-        constants: What torch saves beside the weights, and TensorFlow writes into its graph.
+        layers: All layers in saved order; called with whether names distinguish them.
+        renamed: Renames arrays to the names of the layers, if Ray versions differ.
+        constants: Values that torch saves with the weights and TensorFlow stores in its graph.
     """
 
     layers: Callable[[Blueprint, bool], list[Layer]]
@@ -85,15 +85,15 @@ class TensorFlowReader(NamedTuple):
 
 @dataclass(frozen=True)
 class Family:
-    """How the policies of some algorithms are built, read and act.
+    """How the policies of some algorithms are built, read and run.
 
     Args:
         head: Builds the torch head.
         network: The network as data, read off the shapes of the weights, by which numpy acts; a
             `ConfigError` leaves it to torch, as None does for all of them.
-        distribution: What actions are drawn from, by space, algorithm and trainer config.
-        claims: Where settings and weights disagree, by trainer config, weights and action space.
-        tf: How TensorFlow's weights are read; None where nobody can.
+        distribution: The action distribution, by space, algorithm and trainer config.
+        claims: Contradictions of settings and weights, by trainer config, weights and space.
+        tf: How to read TensorFlow's weights; None if not supported.
     """
 
     head: Callable[[Blueprint], PolicyHead]
@@ -127,8 +127,8 @@ def check_agreement(algorithm: str, config: Settings, weights: Settings, action_
     Raises:
         WeightsError: They do, and one of them decides how the policy acts; both are named.
     """
-    # Each layer of a described network is held to its weights, and an RLModule's weights say how
-    # it is built.
+    # The layers of a described network are checked against its weights, and an RLModule is built
+    # from the shapes of its weights.
     is_described = network_in(config) is not None
     if not is_described and not any(name.startswith("encoder.") for name in weights):
         refuse_disagreement(family(algorithm).claims(config, weights, action_space))
@@ -148,7 +148,7 @@ def policy_distribution(
 
 
 def below(weights: Settings, prefix: str) -> dict[str, Any]:
-    """The weights whose names begin so, under the rest of their names."""
+    """Return the weights with a prefix, keyed by the rest of their names."""
     return {k.removeprefix(prefix): v for k, v in weights.items() if k.startswith(prefix)}
 
 
@@ -207,7 +207,7 @@ _ENDINGS: Final = re.compile(
 
 
 def algorithm_named(name: Any) -> str:
-    """The algorithm a policy class, trainer class, registry name or path stands for.
+    """Return the algorithm of a policy class, trainer class, registry name or path.
 
     Args:
         name: "PPO", "PPOTorchPolicy", "APEX-DQN", "ray.rllib...ppo.PPOConfig", or a class.
@@ -219,7 +219,7 @@ def algorithm_named(name: Any) -> str:
         >>> algorithm_named("ray.rllib.algorithms.dqn.dqn_torch_policy.DQNTorchPolicy")
         'DQN'
     """
-    # The longest that is known has 40 letters; what a file says may go on without end.
+    # The longest known name has 40 letters; a name from a file has no limit.
     bare = re.sub(r"[^a-z0-9]", "", class_name(name)[-LONGEST_NAME:].lower())
     while True:
         if bare in _SPELLINGS:

@@ -1,4 +1,4 @@
-"""What every head offers: a network under Ray's parameter names, and how a policy reads it."""
+"""Base class of heads: a network with Ray's parameter names, and how a policy uses it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ActorHead(PolicyHead):
 
 
 class ActorCriticHead(PolicyHead):
-    """PPO, APPO, IMPALA, A2C, A3C, MARWIL, BC: as PG, with the value estimate beside it."""
+    """PPO, APPO, IMPALA, A2C, A3C, MARWIL, BC: like PG, with a value function."""
 
     def _extra(self, dist_inputs: Tensor) -> dict[str, Tensor]:
         return {"vf_preds": self.model.value_function()}
@@ -110,7 +110,7 @@ class EvolutionHead(PolicyHead):
 
 
 class RLModuleHead(ActorCriticHead):
-    """An RLModule inside an old policy; values, if it has some, are told only when it explores."""
+    """An RLModule in an old policy; its values are only returned while exploring."""
 
     bare_when_greedy = True
 
@@ -123,10 +123,10 @@ class RLModuleHead(ActorCriticHead):
 
 
 def keeps_by_thread(model: Any) -> bool:
-    """Whether a network is wholly of our own making, and torch's.
+    """Return True if a network consists only of classes of rlconnect and torch.
 
-    What a forward pass leaves for `value_function` is then kept by thread. Networks of a user's own
-    keep it in their attributes.
+    The results of a forward pass for `value_function` are then stored per thread. Custom networks
+    store them in their attributes.
     """
     modules = [*model.modules()] if hasattr(model, "modules") else [model]
     parts = [*modules, *(getattr(each, "_module", each) for each in modules)]
@@ -145,10 +145,10 @@ _COMPONENT: Final = re.compile(r"(^|\.)(cnns?|flatten|one_hot)[._]\d+\.")
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Any]) -> None:
-    """Copy weights into a model by name, strictly; where anything does not fit it stays as it is.
+    """Copy weights into a model by name, strictly; on an error, the model is unchanged.
 
-    A name that is another name of a loaded tensor may be missing (`cnns.0` is also `cnn_0`), so
-    may constant buffers and the names in the model's `unused_weights`.
+    Aliases of a loaded tensor (`cnns.0` is also `cnn_0`), constant buffers and the names in the
+    model's `unused_weights` may be missing.
 
     Raises:
         WeightsError: Names are missing or unexpected, or shapes differ; all of them are listed

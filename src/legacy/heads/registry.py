@@ -88,10 +88,10 @@ def built_head(
     weights: Mapping[str, Any] | None,
     **options: Any,
 ) -> PolicyHead:
-    """Build a head as `build_head` does, in as much room as its weights need.
+    """Build a head like `build_head`, in at most the memory that its weights need.
 
     Raises:
-        WeightsError: The settings ask for another network; setting and weight are named.
+        WeightsError: The settings require another network; names the setting and the weight.
     """
     described = (algorithm, obs_space, action_space, config)
     if weights is None:
@@ -115,7 +115,7 @@ def _misfit(
     try:
         expected_shapes = asked_shapes(lambda: build_head(*described, **options).model)
     except (RlconnectError, RuntimeError, NotImplementedError):
-        return None  # What led here is told instead.
+        return None  # The original error is raised instead.
     config = described[3]
     saved_shapes = {name: np.shape(weight) for name, weight in weights.items()}
     return shape_misfit(

@@ -31,11 +31,11 @@ _NET: Final[Mapping[str, Any]] = {
     "custom_model": None,
     "custom_model_config": {},
 }
-"""Each network's own settings, where nobody gave others."""
+"""Default settings of each network."""
 
 
 _OLDEST: Final = {"hidden_layer_sizes": "fcnet_hiddens", "hidden_activation": "fcnet_activation"}
-"""What two settings were called up to Ray 0.8."""
+"""Names of two settings until Ray 0.8."""
 
 
 def net_config(config: Mapping[str, Any], spelling: str, older: str) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""The networks of SAC: a policy net, one or two Q nets, and the entropy settings beside them."""
+"""The networks of SAC: a policy network, one or two Q-networks, and the entropy parameters."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class SACHead(PolicyHead):
 
 
 def _joined(obs: Any) -> Any:
-    """Nested observations side by side, a tensor as it is."""
+    """Concatenate nested observations; return a tensor unchanged."""
     if isinstance(obs, dict):
         obs = list(obs.values())
     if not isinstance(obs, (list, tuple)):

@@ -87,7 +87,7 @@ def tf_to_torch_names(
 
 
 def _with_value_net(config: Mapping[str, Any], arrays: Found) -> Mapping[str, Any]:
-    """The config with a value net of its own if the names tell one, whatever it defaults to."""
+    """Return the config with a separate value network if the names contain one."""
     model = config.get("model") or {}
     if "vf_share_layers" in model:
         return config
@@ -96,15 +96,15 @@ def _with_value_net(config: Mapping[str, Any], arrays: Found) -> Mapping[str, An
 
 
 def _by_name(arrays: Found, layers: list[Layer]) -> Iterator[tuple[Layer, Part, Array]]:
-    """Each part by its name; the n-th layer of a name is the one with the n-th lowest number.
+    """Match parts by name; the n-th layer of a name has the n-th lowest number.
 
-    What is left over repeats known names: target networks. Their numbers are higher.
+    The remaining arrays repeat known names: target networks, with higher numbers.
     """
     numbered: dict[str, list[tuple[int, int, str]]] = {}
     for position, (name, _) in enumerate(arrays):
         base = _base(name, layers)
         if base is None and not name.endswith(("/kernel", "/gamma")):
-            continue  # what an optimiser or a loss keeps
+            continue  # belongs to an optimizer or a loss
         if base is None:
             what = f"unknown layer {name!r} where {_listed(layers)} were expected"
             raise _misfit(what, arrays)

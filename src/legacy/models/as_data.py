@@ -19,7 +19,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 """Shapes of the weights of a policy, by Ray's names."""
 
 _CATALOG: Final = ("_hidden_layers.", "_logits", "_value_branch", "lstm.", "_append_free_log_std.")
-"""What names of weights begin with in networks of dense layers and an LSTM."""
+"""Prefixes of weight names in networks of dense layers and an LSTM."""
 
 _UNREAD: Final = (".log_std_clip_param_const", ".sigma_w", ".sigma_b")
 """Ends of names of weights that acting does not need: bounds that do not bind, and noise."""
@@ -28,13 +28,13 @@ _UNREAD: Final = (".log_std_clip_param_const", ".sigma_w", ".sigma_b")
 def catalog_network(
     shapes: Shapes, model_config: Mapping[str, Any], *, acts_by: str = "logits", value: str = ""
 ) -> Network:
-    """A network of the catalog, or an RLModule inside an old policy.
+    """Describe a catalog network, or the RLModule of an old policy, as data.
 
     Args:
         shapes: Of the weights by Ray's names.
         model_config: The model settings.
-        acts_by: What its outputs are: `logits` or `q`.
-        value: What the value is called among the outputs; empty where nobody asks for it.
+        acts_by: The type of its outputs: `logits` or `q`.
+        value: The name of the value output; empty to leave it out.
 
     Raises:
         ConfigError: It is of a kind that only torch runs.
@@ -106,7 +106,7 @@ def dense_layer(shapes: Shapes, name: str, source: str, activation: str = "linea
 
 
 def end_of(layers: Sequence[Layer], source: str = "obs") -> str:
-    """What comes out of layers one after the other; the source where there are none."""
+    """Return the name of the output of consecutive layers; the source if there are none."""
     return layers[-1].name if layers else source
 
 
@@ -117,7 +117,7 @@ def has(shapes: Shapes, name: str) -> bool:
 
 
 def read_shapes(shapes: Shapes, unread: tuple[str, ...] = ()) -> dict[str, tuple[int, ...]]:
-    """Shapes of the weights that a network needs to act, but for those whose names begin so."""
+    """Return the shapes of the weights for inference, without names with these prefixes."""
     return {
         name: shape
         for name, shape in shapes.items()
@@ -170,7 +170,7 @@ def _lstm(shapes: Shapes, config: Mapping[str, Any]) -> Branches:
 
 def _module(shapes: Shapes, config: Mapping[str, Any]) -> Branches:
     act = described_activation(config["fcnet_activation"])
-    # BC has one encoder, without a name of its own, and no values.
+    # BC has one encoder, which has no name, and no values.
     places = ("encoder.encoder", "encoder")
     shared = next(filter(None, (_mlp(shapes, place, "obs", act, act) for place in places)), [])
     actor = shared or _mlp(shapes, "encoder.actor_encoder", "obs", act, act)

@@ -75,7 +75,7 @@ class RelativePositionEmbedding(nn.Module):
         self.register_buffer("inverse_freq", 1 / 10000**exponent)
 
     def forward(self, steps: int) -> Tensor:
-        """Give `(steps, out_dim)`, the most distant step first."""
+        """Return `(steps, out_dim)`, the most distant step first."""
         back = torch.arange(steps - 1, -1, -1.0, device=self.inverse_freq.device)
         angles = back[:, None] * self.inverse_freq
         return torch.cat([angles.sin(), angles.cos()], dim=-1)
@@ -242,13 +242,13 @@ class GTrXLNet(LegacyModel):
         return self.logits(x), memories
 
     def value_function(self) -> Tensor:
-        """Give the value estimates `(B * T,)` of the last `forward`."""
+        """Return the value estimates `(B * T,)` of the last `forward`."""
         if self._value_out is None:
             raise PieceError("there are no values: forward() has not run, or num_outputs is None.")
         return self._value_out
 
     def get_initial_state(self) -> list[Tensor]:
-        """Give zeros `(attention_dim,)` per unit: one row of each memory."""
+        """Return zeros `(attention_dim,)` per unit: one row of each memory."""
         like = next(self.linear_layer.parameters())
         return [like.new_zeros(self.attention_dim) for _ in range(self.num_transformer_units)]
 
@@ -305,7 +305,7 @@ class AttentionWrapper(WrapperNetwork):
         return self._logits_branch(self._features), memories
 
     def get_initial_state(self) -> list[Tensor]:
-        """Give zeros `(attention_dim,)` per unit: one row of each memory."""
+        """Return zeros `(attention_dim,)` per unit: one row of each memory."""
         return self.gtrxl.get_initial_state()
 
 

@@ -1,8 +1,8 @@
-"""What every old-stack network can do, and the base a user's own network was written against.
+"""Base classes of old-stack networks, including the base class for custom networks.
 
-`TorchModelV2` is the mixin of Ray's documents: `class Net(TorchModelV2, nn.Module)` with both
-initializers called by hand, in either order. Our own networks derive from `LegacyModel`, which is
-both at once. Which network for which settings: `catalog.py`.
+`TorchModelV2` is the mixin of Ray's documentation: `class Net(TorchModelV2, nn.Module)`, with both
+initializers called explicitly, in either order. Built-in networks derive from `LegacyModel`, which
+combines both. `catalog.py` selects the network for given settings.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ class ModelV2:
         raise NotImplementedError(f"{type(self).__name__} must implement forward().")
 
     def value_function(self) -> Tensor:
-        """Give the value estimates `(B,)` of the last `forward`."""
+        """Return the value estimates `(B,)` of the last `forward`."""
         raise NotImplementedError(f"{type(self).__name__} must implement value_function().")
 
     def get_initial_state(self) -> list[Any]:
-        """Give the state of one episode's start, without batch dimension; empty if stateless."""
+        """Return the state of one episode's start, without batch dimension; empty if stateless."""
         return []
 
     @property
@@ -97,11 +97,11 @@ class ModelV2:
         return self.time_major
 
     def last_output(self) -> Tensor | None:
-        """Give the outputs of the last call."""
+        """Return the outputs of the last call."""
         return self._last_output
 
     def metrics(self) -> dict[str, Any]:
-        """Give numbers to report; a custom network may override it."""
+        """Return numbers to report; a custom network may override it."""
         return {}
 
     def custom_loss(self, policy_loss: Any, loss_inputs: Mapping[str, Any]) -> Any:
@@ -109,16 +109,16 @@ class ModelV2:
         return policy_loss
 
     def context(self) -> Any:
-        """Give the context `forward` runs in."""
+        """Return the context `forward` runs in."""
         return nullcontext()
 
     def variables(self, as_dict: bool = False) -> Any:
-        """Give all weights and buffers, as a list or by name."""
+        """Return all weights and buffers, as a list or by name."""
         named: dict[str, Tensor] = self.state_dict()  # type: ignore[attr-defined]  # nn.Module's
         return named if as_dict else list(named.values())
 
     def trainable_variables(self, as_dict: bool = False) -> Any:
-        """Give the parameters that training moves, as a list or by name."""
+        """Return the parameters that training moves, as a list or by name."""
         pairs: Any = self.named_parameters()  # type: ignore[attr-defined]  # nn.Module's
         named = {name: value for name, value in pairs if value.requires_grad}
         return named if as_dict else list(named.values())

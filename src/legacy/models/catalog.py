@@ -55,7 +55,7 @@ class PlainModule(LegacyModel):
         self._parameters = module._parameters
         self._buffers = module._buffers
         self._modules = module._modules
-        object.__setattr__(self, "_module", module)  # not registered: names stay as they are
+        object.__setattr__(self, "_module", module)  # not registered, so that names do not change
         self._is_rllib_like = _needs_several(module.forward)
         self.view_requirements.update(getattr(module, "view_requirements", {}))
 
@@ -94,12 +94,12 @@ class PlainModule(LegacyModel):
 def model_of(
     factory: Callable[..., Any], arguments: tuple[Any, ...], settings: Mapping[str, Any]
 ) -> Any:
-    """What a user's factory makes, as a network of the old stack.
+    """Call a custom factory and return its result as an old-stack network.
 
-    It is called like a model class, or without arguments if it takes none.
+    The factory is called like a model class, or without arguments if it accepts none.
 
     Raises:
-        ConfigError: It made no torch module.
+        ConfigError: It did not return a torch module.
     """
     model = (
         factory(*arguments, **settings)
@@ -140,7 +140,7 @@ def _needs_several(forward: Callable[..., Any]) -> bool:
 
 ModelFactory = Callable[..., Any]
 
-# Algorithms whose value branch has layers of its own unless the settings say otherwise.
+# Algorithms whose value branch has separate layers by default.
 _OWN_VALUE_NET = {"PPO"}
 _CLASSES: Mapping[str, type[TorchModelV2]] = {
     "dense": FullyConnectedNetwork,
@@ -164,12 +164,12 @@ def build_model(
 ) -> Any:
     """Build the network for a space and model settings, with fresh weights.
 
-    `original_space` of what the policy sees tells the nested one; without `num_outputs` the width
-    is left to the network. The algorithm decides `vf_share_layers` where that is unset. `interface`
-    (what DQN, SAC... add) is mixed in front of the chosen network, or of `default_model`.
+    `obs_space.original_space` is the nested space. Without `num_outputs`, the network chooses its
+    width. The algorithm determines `vf_share_layers` if it is not set. `interface` (the additions
+    of DQN, SAC, ...) is mixed into the chosen network, or into `default_model`.
 
     Raises:
-        ConfigError: The settings contradict each other, or name a model nobody supplied.
+        ConfigError: The settings contradict each other, or the model is not registered.
     """
     config = with_defaults(model_config)
     if "vf_share_layers" not in model_config:

@@ -118,7 +118,7 @@ class ComplexInputNetwork(LegacyModel):
         return self.logits_layer(features), []
 
     def value_function(self) -> Tensor:
-        """Give the value estimates `(B,)` of the last `forward`."""
+        """Return the value estimates `(B,)` of the last `forward`."""
         if self._value_out is None:
             raise PieceError("value_function() was called before forward().")
         return self._value_out

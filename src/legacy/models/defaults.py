@@ -55,7 +55,7 @@ MODEL_DEFAULTS: Final[dict[str, Any]] = {
 
 
 def with_defaults(model_config: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a copy of the settings with every unset one at its default; unknown keys are kept."""
+    """Return a copy of the settings with every unset one at its default; unknown keys are kept."""
     config = {**MODEL_DEFAULTS, **model_config}
     # One switch for both, before Ray 1.3; -1 says it is not used.
     if config["lstm_use_prev_action_reward"] not in (-1, False, None):
@@ -64,7 +64,7 @@ def with_defaults(model_config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def get_filter_config(shape: Sequence[int]) -> list[list[Any]]:
-    """Give the convolutions the old stack uses for an image when none are set.
+    """Return the convolutions the old stack uses for an image when none are set.
 
     Args:
         shape: `(H, W)`, `(H, W, C)` or `(C, H, W)`.
@@ -85,15 +85,15 @@ def get_filter_config(shape: Sequence[int]) -> list[list[Any]]:
 
 
 KERAS_LAYERS: Final = "_keras_layers"
-"""The model setting that says that a network is TensorFlow's, which differs from torch's.
+"""Model setting of networks that TensorFlow saved, which differ from torch networks.
 
-Attention: the dense layers of a unit have a bias, and layer norms another epsilon. Images: the
-layers of `post_fcnet_hiddens` all have their activation, and a shared value is read from the last.
-Dueling Q branches without hidden layers: the value one has an output layer all the same. The
-weights' names tell, as they stay when a policy is exported.
+Attention: the dense layers of a unit have a bias, and layer norms use another epsilon. Images: all
+layers of `post_fcnet_hiddens` have an activation, and a shared value uses the last of them. Dueling
+Q branches without hidden layers have an output layer for the value. The names of the weights
+identify such networks, and are kept when a policy is exported.
 """
 NORM_EPSILON: Final = 1e-3
-"""What Keras adds to a variance."""
+"""The number that Keras adds to a variance."""
 _BIASED: Final = "._layer.1._model.0.bias"
 _POST: Final = "_post_fcnet."
 _VALUE: Final = "value_module.V._model.0.weight"

@@ -47,7 +47,7 @@ def one_hot(x: Tensor, space: Space[Any]) -> Tensor:
 
 
 def encode_actions(actions: Any, space: Space[Any], steps: int = 1) -> Tensor:
-    """Encode earlier actions: discrete parts one-hot, the rest as they are.
+    """Encode previous actions: discrete parts one-hot, others unchanged.
 
     From a nest of `(B, *action)`, or `(B, steps, *action)`, to `(B, steps * action_width)`, the
     oldest action first.

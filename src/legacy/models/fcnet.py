@@ -1,4 +1,4 @@
-"""The fully connected network: dense layers, outputs, and a value branch beside or on top."""
+"""Fully connected network: dense layers, outputs, and a separate or shared value branch."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class FullyConnectedNetwork(LegacyModel):
         return LayersByUse(self._hidden_layers, self._logits, self._value_branch, critic, free)
 
     def value_function(self) -> Tensor:
-        """Give the value estimates `(B,)` of the last `forward`."""
+        """Return the value estimates `(B,)` of the last `forward`."""
         if self._features is None:
             raise PieceError("value_function() was called before forward().")
         features = self._features
@@ -81,7 +81,7 @@ class FullyConnectedNetwork(LegacyModel):
             features = self._value_branch_separate(self._last_flat_in)
             if features.shape[1] != self.num_outputs and self._logits is None:
                 raise ConfigError(
-                    "no_final_linear with a value branch of its own needs equal widths",
+                    "no_final_linear with a separate value branch requires equal widths",
                     expected=f"a last hidden layer of {self.num_outputs}",
                     found=str(features.shape[1]),
                 )

@@ -1,7 +1,7 @@
-"""Where each part of a nested observation lies inside its flattened vector.
+"""Position of each part of a nested observation in its flattened vector.
 
-The old stack's preprocessors lay a nested observation out as one float vector, depth-first and in
-the order of the space; its models get the nest back. Works on numpy arrays and torch tensors.
+The preprocessors of the old stack flatten a nested observation to one float vector, depth-first in
+the order of the space; the models receive the nest. Supports numpy arrays and torch tensors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class RepeatedValues:
     """A batch of variable-length lists, padded to one length.
 
     Args:
-        values: Nest of arrays `(B, max_len, *item)`; repeated values where lists lie in lists.
+        values: Nest of arrays `(B, max_len, *item)`; repeated values for nested lists.
         lengths: How many items of each list are real, `(B,)`.
         max_len: The length all lists are padded to.
 
@@ -76,7 +76,7 @@ class Segment:
     """One part of the flat vector.
 
     Args:
-        size: How many numbers the part takes.
+        size: Number of values in the part.
         shape: Its shape without batch dimensions; for a container `(size,)`.
         children: Parts of a dict or tuple, in the order they lie in the vector.
         repeated: Layout of one item of a repeated part; `None` for every other kind.
@@ -135,10 +135,10 @@ def leaf_shape(space: Space[Any], dim: int, grayscale: bool) -> tuple[int, ...]:
 def restore(flat: Any, layout: Segment) -> Any:
     """Turn flattened observations `(..., size)` back into their nest of `(..., *shape)`.
 
-    Values that are already a dict or a sequence are given back as they are.
+    Values that are already a dict or a sequence are returned unchanged.
 
     Raises:
-        SpaceError: The last dimension has another size than the layout.
+        SpaceError: The last dimension differs from the size of the layout.
     """
     if not layout.is_nested or isinstance(flat, (dict, list, tuple)):
         return flat
@@ -169,12 +169,12 @@ def _restore(flat: Any, part: Segment) -> Any:
 
 
 def restore_original_dimensions(obs: Any, obs_space: Space[Any], tensorlib: Any = "torch") -> Any:
-    """Turn what a preprocessor flattened `(B, size)` back into its nest.
+    """Restore the nest of an observation `(B, size)` that a preprocessor flattened.
 
     Args:
-        obs: Array or tensor; returned as it is where the space was not nested.
-        obs_space: Of the flattened observations; its `original_space` is the nested one.
-        tensorlib: Taken for Ray's signature.
+        obs: Array or tensor; returned unchanged if the space was not nested.
+        obs_space: Space of the flattened observations; its `original_space` is the nested space.
+        tensorlib: Accepted for compatibility with Ray.
 
     Example:
         >>> from gymnasium.spaces import Box, Discrete, Tuple
@@ -193,6 +193,6 @@ def flatten(obs: Any, framework: str = "torch") -> Any:
 
     Args:
         obs: Array or tensor `(B, ...)`.
-        framework: Taken for Ray's signature.
+        framework: Accepted for compatibility with Ray.
     """
     return obs.reshape(obs.shape[0], -1)

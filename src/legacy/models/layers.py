@@ -219,7 +219,7 @@ def get_activation_fn(
 
     Args:
         name: Its name, a factory, or None.
-        framework: Only torch is there.
+        framework: Only "torch" is supported.
 
     Example:
         >>> get_activation_fn("swish").__name__

@@ -13,7 +13,7 @@ from ...core.nets.numpy_layers import Float32
 from ..distributions.action_leaves import leaf_spaces
 
 _LARGEST_TABLE: Final = 256
-"""Of so many actions the table of all encodings is kept; it is as wide as it is long."""
+"""Largest number of actions for which the table of all encodings (n, n) is stored."""
 
 
 def leaf_width(space: Space[Any]) -> int:
@@ -31,7 +31,7 @@ def action_width(space: Space[Any]) -> int:
 
 
 def action_encoder(space: Space[Any]) -> Callable[[Any], Float32]:
-    """What encodes a nest of actions `(B, ...)` as `(B, width)`, discrete parts one-hot."""
+    """Return the function that encodes actions `(B, ...)` as `(B, width)`, one-hot if discrete."""
     encoders = [_encoder(leaf) for leaf in leaf_spaces(space)]
     if not isinstance(space, (Dict, Tuple)):
         only = encoders[0]

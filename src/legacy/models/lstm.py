@@ -24,7 +24,7 @@ class RecurrentNetwork(TorchModelV2):
     def forward(
         self, input_dict: dict[str, Any], state: list[Tensor], seq_lens: Tensor | None
     ) -> ModelOutput:
-        """Give the rows of `obs_flat` a time axis, run `forward_rnn`, take the axis away again."""
+        """Add a time axis to the rows of `obs_flat`, run `forward_rnn`, and remove it again."""
         flat = (input_dict["obs_flat"] if "obs_flat" in input_dict else input_dict["obs"]).float()
         inputs = add_time_dimension(flat, seq_lens, self.time_major)
         outputs, state_out = self.forward_rnn(inputs, state, seq_lens)
@@ -44,9 +44,9 @@ class RecurrentNetwork(TorchModelV2):
 
 
 class WrapperNetwork(TorchModelV2):
-    """Base of what is put on top of another network: outputs and values from features of its own.
+    """Base class of networks on top of another network, with their own outputs and values.
 
-    `catalog.build_model` mixes a subclass in front of the network it wraps.
+    `catalog.build_model` mixes a subclass into the network that it wraps.
 
     Args:
         num_outputs: Width of the outputs.
@@ -82,7 +82,7 @@ class WrapperNetwork(TorchModelV2):
         """Make what remembers, over features of a width; gives the width of what comes out."""
 
     def value_function(self) -> Tensor:
-        """Give the value estimates `(B * T,)` of the last `forward`."""
+        """Return the value estimates `(B * T,)` of the last `forward`."""
         if self._features is None:
             raise PieceError("value_function() was called before forward().")
         value: Tensor = self._value_branch(self._features)
@@ -159,7 +159,7 @@ class LSTMWrapper(WrapperNetwork, RecurrentNetwork):
         return LayersByUse(inner.trunk, self._logits_branch, self._value_branch)
 
     def get_initial_state(self) -> list[Tensor]:
-        """Give zeros for `[h, c]`, `(cell_size,)` each, on the device of the weights."""
+        """Return zeros for `[h, c]`, `(cell_size,)` each, on the device of the weights."""
         like = next(self.lstm.parameters())
         return [like.new_zeros(self.cell_size), like.new_zeros(self.cell_size)]
 

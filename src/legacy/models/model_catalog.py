@@ -18,7 +18,7 @@ from ..observations.preprocessors import (
 
 
 class ModelCatalog:
-    """What a config's model settings stand for; all methods are static.
+    """Models and distributions for the model settings of a config; all methods are static.
 
     Example:
         >>> from gymnasium.spaces import Discrete
@@ -35,17 +35,17 @@ class ModelCatalog:
         framework: str = "torch",
         **kwargs: Any,
     ) -> tuple[Any, int]:
-        """The torch distribution of an action space, and how many inputs it takes.
+        """Return the torch distribution class of an action space, and its number of inputs.
 
         Args:
             action_space: Where the actions go.
             config: The model settings; its `custom_action_dist` is a class or a registered name.
             dist_type: "deterministic", a class, or a registered name, instead of the default.
-            framework: Only torch is there.
-            **kwargs: Taken for Ray's signature.
+            framework: Only "torch" is supported.
+            **kwargs: Accepted for compatibility with Ray.
 
         Returns:
-            What builds the distribution from `(inputs, model)`, and the number of inputs.
+            A class or factory called with `(inputs, model)`, and the number of inputs.
         """
         settings = dict(config or {})
         fixed = dist_type == "deterministic"
@@ -73,7 +73,7 @@ class ModelCatalog:
             action_space: Where actions come from.
             num_outputs: Width of the outputs; None leaves it to the network.
             model_config: The model settings; its `custom_model` is a class or a registered name.
-            framework: Only torch is there.
+            framework: Only "torch" is supported.
             name: A name for messages.
             model_interface: A class to mix in front of the network.
             default_model: The network to take instead of the one chosen by space.
@@ -111,17 +111,17 @@ class ModelCatalog:
 
     @staticmethod
     def register_custom_model(model_name: str, model_class: Callable[..., Any]) -> None:
-        """Let "custom_model" name a class of your own."""
+        """Register a custom model class for the setting "custom_model"."""
         register_custom_model(model_name, model_class)
 
     @staticmethod
     def register_custom_action_dist(action_dist_name: str, action_dist_class: Any) -> None:
-        """Let "custom_action_dist" name a class of your own."""
+        """Register a custom distribution for the setting "custom_action_dist"."""
         register_custom_action_dist(action_dist_name, action_dist_class)
 
     @staticmethod
     def register_custom_preprocessor(
         preprocessor_name: str, preprocessor_class: type[Preprocessor]
     ) -> None:
-        """Let "custom_preprocessor" name a class of your own."""
+        """Register a custom preprocessor for the setting "custom_preprocessor"."""
         register_custom_preprocessor(preprocessor_name, preprocessor_class)

@@ -61,7 +61,7 @@ class Encoder(nn.Module):
         self.column = column
 
     def forward(self, columns: Any, state: list[Tensor], seq_lens: Any) -> Encoded:
-        """Give features `(B, n)` and the next state."""
+        """Return features `(B, n)` and the next state."""
         return self.net(columns[self.column].float()), []
 
 
@@ -74,7 +74,7 @@ class LstmEncoder(nn.Module):
         self.lstm = lstm
 
     def forward(self, columns: Any, state: list[Tensor], seq_lens: Any) -> Encoded:
-        """Give features `(B, n)` and the next state."""
+        """Return features `(B, n)` and the next state."""
         if self.tokenizer is None:
             x = columns["obs_flat"].float()
         else:
@@ -210,7 +210,7 @@ class LayerReader:
         return [(number, f"{name}.{number}") for number in numbers]
 
 
-# What may lie inside `encoder`, the actor's first; BC's has nothing inside, but is one itself.
+# Possible parts of `encoder`, the actor's first; the encoder of BC has no parts.
 _ENCODERS = ("encoder", "actor_encoder", "critic_encoder")
 
 
@@ -273,7 +273,7 @@ class RLModuleNet(LegacyModel):
 
     @property
     def encoders(self) -> list[nn.Module]:
-        """The actor's encoder, and the critic's where it has one of its own."""
+        """The encoder of the actor, and that of the critic if it is separate."""
         return [self.encoder.get_submodule(name) for name in self._inner] or [self.encoder]
 
     def forward(
@@ -295,14 +295,14 @@ class RLModuleNet(LegacyModel):
         return outputs, state_out
 
     def value_function(self) -> Tensor:
-        """Give the value estimates `(B,)` of the last `forward`."""
+        """Return the value estimates `(B,)` of the last `forward`."""
         if self._critic is None or self.vf is None:
             raise PieceError("there are no values: forward() has not run, or there is no critic.")
         value: Tensor = self.vf(self._critic)
         return value.squeeze(-1)
 
     def get_initial_state(self) -> list[Tensor]:
-        """Give zeros `(layers, cells)` for each `h` and `c`; empty without an LSTM."""
+        """Return zeros `(layers, cells)` for each `h` and `c`; empty without an LSTM."""
         lstms = [part.lstm for part in self.encoders if isinstance(part, LstmEncoder)]
         return [
             next(lstm.parameters()).new_zeros(lstm.num_layers, lstm.hidden_size)

@@ -12,10 +12,10 @@ from ...core.arrays.tensors import as_tensors
 from ...core.types import Nest
 
 FLOAT_MIN: Final = -3.4e38
-"""What stands for minus infinity in masks of logits."""
+"""Replacement of minus infinity in masks of logits."""
 
 FLOAT_MAX: Final = 3.4e38
-"""What stands for infinity."""
+"""Replacement of infinity."""
 
 
 def convert_to_torch_tensor(
@@ -65,12 +65,12 @@ def sequence_mask(
     dtype: torch.dtype | None = None,
     time_major: bool = False,
 ) -> torch.Tensor:
-    """True where a sequence has a step, False where there is padding.
+    """Return a mask that is True for steps and False for padding.
 
     Args:
-        lengths: Of the sequences, `(B,)`.
-        maxlen: Steps of the mask; those of the longest sequence where None.
-        dtype: Taken for Ray's signature: masks are booleans there whatever it says.
+        lengths: Lengths of the sequences, `(B,)`.
+        maxlen: Number of steps of the mask; by default the length of the longest sequence.
+        dtype: Accepted for compatibility with Ray; masks are always boolean.
         time_major: `(T, B)` instead of `(B, T)`.
 
     Example:

@@ -113,7 +113,7 @@ class VisionNetwork(LegacyModel):
         return LayersByUse(self._convs, self._logits, self._value_branch)
 
     def value_function(self) -> Tensor:
-        """Give the value estimates `(B,)` of the last `forward`."""
+        """Return the value estimates `(B,)` of the last `forward`."""
         if self._features is None:
             raise PieceError("value_function() was called before forward().")
         if self._value_branch_separate is not None:

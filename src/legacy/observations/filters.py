@@ -226,7 +226,7 @@ class MeanStdFilter(Filter):
             leaf.delta, leaf.total = leaf.delta, each
 
     def _of_filtered(self, statistics: Sequence[Any]) -> Sequence[Any]:
-        """Those of the filtered leaves, where RLlib wrote one for what passes through as well."""
+        """Return the statistics of filtered leaves only; RLlib may write some for other leaves."""
         is_filtered = [leaf is not None for leaf in nest.flatten(self._leaves)]
         if len(statistics) != len(is_filtered):
             return statistics

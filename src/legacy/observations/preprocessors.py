@@ -21,9 +21,9 @@ from ...core.types import Array, Nest
 
 
 class Preprocessor:
-    """Turns observations of one space into arrays of one shape.
+    """Convert observations of one space to arrays of one shape.
 
-    For a preprocessor of your own, override `_init_shape` and `transform`.
+    For a custom preprocessor, override `_init_shape` and `transform`.
 
     Args:
         obs_space: Of raw observations.
@@ -99,7 +99,7 @@ class Preprocessor:
 
     @property
     def size(self) -> int:
-        """How many numbers one output holds."""
+        """Number of values in one output."""
         return int(np.prod(self.shape))
 
     @property
@@ -222,7 +222,7 @@ def get_preprocessor(
 
 
 def register_custom_preprocessor(name: str, preprocessor: type[Preprocessor]) -> None:
-    """Let a model config's "custom_preprocessor" name a class of your own."""
+    """Register a custom preprocessor for the setting "custom_preprocessor" of a model config."""
     CUSTOM_PREPROCESSORS.register(name, preprocessor)
 
 

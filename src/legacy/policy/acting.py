@@ -51,12 +51,12 @@ class Acting:
         episodes: Any = None,
         **kwargs: Any,
     ) -> tuple[Any, list[Array], dict[str, Any]]:
-        """Actions, next states and fetches for a batch of columns.
+        """Compute actions, next states and fetches for a batch of columns.
 
         Args:
-            input_dict: Columns with a leading batch axis: `obs`, and what the views ask for.
-            explore: Whether to explore; None does as the config says.
-            timestep: The global timestep, which exploration schedules look at.
+            input_dict: Columns with a leading batch axis: `obs` and the columns of the views.
+            explore: Whether to explore; None follows the config.
+            timestep: The global timestep for exploration schedules.
             episodes: Ignored; for RLlib's signature.
             **kwargs: Ignored; for RLlib's signature.
         """
@@ -78,7 +78,7 @@ class Acting:
         if explore or distribution is None or not is_usual or has_nan(dist_inputs):
             actions, fetches = self._chosen(network, outputs, columns, explore, timestep)
             fetches = {name: part[0] for name, part in fetches.items()}
-        else:  # what that comes to, without a source to ask and zeros to take powers of
+        else:  # the same result, without a source and without powers of zeros
             with self.turn:
                 now = self.global_timestep if timestep is None else timestep
                 self.exploration.last_timestep = int(now)
@@ -235,9 +235,9 @@ class Acting:
     def _forward(
         self, columns: Mapping[str, Any], state: Sequence[Any], network: Network | None = None
     ) -> tuple[Network, NetworkOutput]:
-        """The network, by default that for so many rows, and what it makes of a batch.
+        """Run a network, by default the one for this number of rows, on a batch.
 
-        Its complaints are told in terms of columns.
+        Errors of the network are explained in terms of columns.
         """
         try:
             obs = columns["obs"]

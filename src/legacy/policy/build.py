@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .policy import Policy
 
 _SAID: Final = ("observation_space", "action_space", "algorithm")
-"""Options that stand for what a checkpoint has lost."""
+"""Options that replace what is missing in a checkpoint."""
 
 
 def load_policies(
@@ -144,15 +144,15 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
 
 
 def _others(names: list[str]) -> str:
-    """The call that loads the policies with weights, if there are some."""
+    """Return the call that loads the policies with weights, if there are any."""
     if not names:
         return "."
     call = f"Policy.from_checkpoint(path, policy_ids={names})"
-    return f", or it never had some (random, or rules): load the others with {call}."
+    return f", or it never had weights (a rule-based policy): load the others with {call}."
 
 
 def _connect(policy: Policy, record: PolicyRecord) -> None:
-    """Give the policy the connectors it was saved with, or its config's defaults."""
+    """Restore the saved connectors of a policy, or create the defaults of its config."""
     if record.agent_connectors is None and record.action_connectors is None:
         create_connectors_for_policy(policy, policy.config)
         _follow_release(policy)
@@ -164,11 +164,11 @@ def _connect(policy: Policy, record: PolicyRecord) -> None:
 
 
 def _follow_release(policy: Policy) -> None:
-    """Report the last action as the release that wrote the policy does, where nobody reads it.
+    """Report the last action like the Ray version that wrote the policy, if no view uses it.
 
-    Local inference of Ray 2.3 to 2.5 forgets everything between steps. A policy that looks at its
-    states or earlier actions would act wrongly so, and is carried on; for others only the
-    `actions` column differs, and there the recordings of those releases decide.
+    Local inference of Ray 2.3 to 2.5 loses all history between steps. A policy that uses states or
+    previous actions would compute wrong actions, so its history is kept. For all others, only the
+    `actions` column differs, and it matches the recordings of those versions.
     """
     ray_version = policy.record.ray_version if policy.record else ""
     if policy.agent_connectors is None or not re.match(r"2\.[345]\.", ray_version):
@@ -182,7 +182,7 @@ def _follow_release(policy: Policy) -> None:
 def restore_pipelines(policy: Policy, agent: Any, action: Any) -> None:
     """Rebuild both pipelines from their serialised pairs; for None the policy has none."""
     missing = unknown_connectors([agent, action], policy.trust)
-    if len(missing) > 1:  # One alone is told with a suggestion, where it is looked up.
+    if len(missing) > 1:  # A single one is reported with a suggestion when it is looked up.
         raise UnknownConnectorError(
             f"policy {policy.name!r} cannot be connected: no connectors named "
             f"{', '.join(map(repr, missing))}",
@@ -215,10 +215,10 @@ def serialized(piece: ConnectorRecord | None) -> Any:
 
 
 def _restore_worker_filter(policy: Policy, record: PolicyRecord) -> None:
-    """Put statistics that a rollout worker kept into the pipeline's filter.
+    """Copy the statistics of a rollout worker's filter into the pipeline's filter.
 
-    Ray keeps the filter beside a policy that has no connectors; Ray 2.0's own inference forgets
-    it there. One that never saw an observation stands in a pipeline only where one stood.
+    Ray stores the filter separately if a policy has no connectors; Ray 2.0's own inference ignores
+    it. A filter without observations is only added if the pipeline had one.
     """
     statistics = next((f for f in record.filters if f.is_from_worker), None)
     if statistics is None or policy.agent_connectors is None:
@@ -275,7 +275,7 @@ def restore_state(policy: Policy, state: Mapping[str, Any]) -> None:
 
 @at("connector_configs")
 def restore_connectors(policy: Policy, state: Mapping[str, Any]) -> None:
-    """Give a policy the pipelines that its state describes, if it describes any."""
+    """Restore the pipelines that a policy's state contains, if any."""
     pairs = state.get("connector_configs")
     if pairs is not None and mapping(pairs):
         restore_pipelines(policy, pairs.get("agent"), pairs.get("action"))
@@ -290,7 +290,7 @@ _COUNTS: Final[Mapping[str, str]] = {
     "attention_num_transformer_units": "layers",
     "num_atoms": "atoms",
 }
-"""Settings of policies and their networks that say how many, and the bound on each."""
+"""Settings of policies and networks that are counts, and the limit of each."""
 
 _NETWORKS: Final = (
     "model",
@@ -303,9 +303,9 @@ _NETWORKS: Final = (
 
 
 def check_asked(record: PolicyRecord, asked_settings: Mapping[str, Any] | None = None) -> None:
-    """Hold what a policy's record asks for to its bounds.
+    """Check the settings in a policy's record against their limits.
 
-    The caller's own settings among its config are held to nothing.
+    Settings that the caller passed are not checked.
     """
     mine = asked_settings or {}
     for name in ("observation_space", "action_space"):

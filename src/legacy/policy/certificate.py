@@ -28,15 +28,15 @@ _MOST_BYTES: Final = 1 << 20
 
 
 def certificate_of(policy: Policy) -> dict[str, Any]:
-    """What a policy makes of a few random observations; see `certificate_by`."""
+    """Return the outputs of a policy for a few random observations; see `certificate_by`."""
     return certificate_by(lambda: LegacyStages(policy), seen_space(policy))
 
 
 def certificate_by(stages: Callable[[], Any], space: Any) -> dict[str, Any]:
-    """What stages make of a few random observations, as plain data with arrays.
+    """Return the outputs of all stages for a few random observations, as plain data and arrays.
 
-    A policy that cannot act on random observations (one without connectors, say) gets a certificate
-    that says why.
+    If the policy cannot process random observations (without connectors, for example), the
+    certificate contains the reason.
     """
     try:
         courses = sampled_courses(
@@ -54,7 +54,7 @@ def certificate_by(stages: Callable[[], Any], space: Any) -> dict[str, Any]:
 def compare_with_certificate(
     policy: Policy, certificate: Mapping[str, Any], *, absolute: float, relative: float
 ) -> tuple[StageComparison, ...]:
-    """What a policy makes of a certificate's observations, beside what the certificate says."""
+    """Compare the outputs of a policy with those recorded in a certificate."""
     return compare_stages(
         LegacyStages(policy),
         certificate,
@@ -73,10 +73,10 @@ def compare_stages(
     weights: Mapping[str, Any],
     in_form: Callable[[Any, Any], Any] = lambda wanted, found: dict(wanted),
 ) -> tuple[StageComparison, ...]:
-    """Compare anything with stages with a certificate.
+    """Compare stages with a certificate.
 
-    `weights` are those of the policy by name; `in_form` converts what is wanted to the form of what
-    is found.
+    `weights` are those of the policy by name. `in_form` converts expected values to the form of the
+    found ones.
     """
     if "observations" not in certificate:
         raise WeightsError(
@@ -111,7 +111,7 @@ def check_stages(stages: Iterable[StageComparison], what: str, absolute: float =
                 what,
                 expected=f"stage {stage.name!r} within {absolute:g}",
                 found=stage.note or f"a difference of {stage.largest:.2g}",
-                hint="`verify` shows every stage; connectors of your own may differ.",
+                hint="`verify` shows every stage; custom connectors may differ.",
                 stage=stage.name,
             )
 

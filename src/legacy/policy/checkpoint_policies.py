@@ -1,4 +1,4 @@
-"""RLlib's functions around policies and their checkpoints, beside the methods of `Policy`."""
+"""RLlib's functions for policies and checkpoints, in addition to the methods of `Policy`."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def load_policies_from_checkpoint(
 def parse_policy_specs_from_checkpoint(
     path: str | os.PathLike[str],
 ) -> tuple[dict[str, Any], dict[str, PolicySpec], dict[str, dict[str, Any]]]:
-    """What a checkpoint says of its policies, without building them.
+    """Return the configs, specs and states of a checkpoint's policies, without building them.
 
     Returns:
-        The trainer config, a spec and a state for each policy id. A state holds "weights",
-        "global_timestep", "connector_configs" and what the exploration saved.
+        The trainer config, and a spec and a state per policy id. A state contains "weights",
+        "global_timestep", "connector_configs" and the state of the exploration.
 
     Raises:
         CheckpointError: The checkpoint cannot be read.
@@ -105,7 +105,7 @@ def create_policy_for_framework(
         observation_space: What the network takes.
         action_space: Where actions go.
         worker_index: Of the rollout worker that holds it.
-        session_creator: Taken for Ray's signature.
+        session_creator: Accepted for compatibility with Ray.
         seed: Of its random numbers.
     """
     is_own = isinstance(policy_class, type) and issubclass(policy_class, Policy)
@@ -156,10 +156,10 @@ def get_checkpoint_info(checkpoint: str | os.PathLike[str]) -> dict[str, Any]:
     Returns:
         "type" ("Algorithm", "Policy", "RLModule"), "format" ("cloudpickle", "msgpack", ...),
         "checkpoint_version" as text, "checkpoint_dir", "state_file", "policy_ids" and
-        "module_ids" as sets or None; beside them what its JSON file says ("ray_version", ...).
+        "module_ids" as sets or None; and the entries of its JSON file ("ray_version", ...).
 
     Raises:
-        CheckpointError: Nothing lies there, or no checkpoint. `rlconnect inspect` tells more.
+        CheckpointError: The path does not exist or contains no checkpoint.
     """
     node = locate(Path(checkpoint), limits_in_force())
     if node.role == "own":

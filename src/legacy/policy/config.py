@@ -87,7 +87,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 class AlgorithmConfig:
     """A trainer config in the old builder style; each call returns the config itself.
 
-    Settings are attributes and items alike. A setting that does not exist is refused at once.
+    Settings are attributes and items. An unknown setting raises an error immediately.
 
     Example:
         >>> config = AlgorithmConfig().rollouts(observation_filter="MeanStdFilter")
@@ -106,7 +106,7 @@ class AlgorithmConfig:
         return self._set("environment", {**settings, **({} if env is None else {"env": env})})
 
     def framework(self, framework: str | None = None, **settings: Any) -> Self:
-        """Set the framework; nets are built in torch whatever it says."""
+        """Set the framework; networks are always built in torch."""
         named = {} if framework is None else {"framework": framework}
         return self._set("framework", {**settings, **named})
 

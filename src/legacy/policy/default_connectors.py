@@ -110,7 +110,7 @@ def get_synced_filter_connector(
 
 
 def create_connectors_for_policy(policy: Any, config: Any) -> None:
-    """Give `policy` the default connectors of `config`.
+    """Create the default connectors of `config` for a policy.
 
     Sets `policy.agent_connectors` and `policy.action_connectors`.
 
@@ -132,14 +132,14 @@ def create_connectors_for_policy(policy: Any, config: Any) -> None:
 
 
 def restore_connectors_for_policy(policy: Any, connector_config: Sequence[Any]) -> Connector:
-    """The connector or pipeline that a checkpoint describes, in the context of `policy`.
+    """Restore the connector or pipeline of a checkpoint in the context of `policy`.
 
     Args:
         policy: Has spaces, config, view requirements and initial states.
         connector_config: The pair (name, params).
 
     Raises:
-        UnknownConnectorError: It holds a connector nobody registered. Also a NameError.
+        UnknownConnectorError: A connector is not registered. Also a NameError.
     """
     name, params = connector_config
     try:

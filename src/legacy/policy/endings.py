@@ -1,8 +1,8 @@
-"""Episodes that a policy was told are over, and that nobody has reset.
+"""Episodes that have ended and that have not been reset.
 
-A policy with a memory that goes on into the next episode acts wrongly without a sound. Whoever
-passes `terminated` or `truncated` has said that an episode is over; the next observation of that
-slot must come after a reset.
+A stateful policy that continues into the next episode silently computes wrong actions. After
+`terminated` or `truncated` was passed, the environment has to be reset before its next
+observation.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Endings(OrderedDict[Any, dict[Any, Any]]):
         """Take note that the episode of a slot is over."""
         if remembers(policy):
             self.setdefault(env_id, {})[agent_id] = _memory(policy, env_id, agent_id)
-            if len(self) > MAX_SESSIONS:  # whoever never comes back is never checked
+            if len(self) > MAX_SESSIONS:  # environments that never return are never checked
                 self.popitem(last=False)
 
     def forget(self, env_id: Any) -> None:
@@ -61,7 +61,7 @@ class Endings(OrderedDict[Any, dict[Any, Any]]):
         self.pop(env_id, None)
 
     def check(self, policy: Policy, env_id: Any, agent_id: Any) -> None:
-        """Refuse to go on with a slot whose episode is over."""
+        """Raise an error if the episode of this agent has ended."""
         agents = self.get(env_id, {})
         memory = agents.get(agent_id)
         if memory is None or memory is not _memory(policy, env_id, agent_id):
@@ -81,7 +81,7 @@ class Endings(OrderedDict[Any, dict[Any, Any]]):
 
 
 def _memory(policy: Policy, env_id: Any, agent_id: Any) -> Any:
-    """The object that stands for a slot's running episode; another one after each reset."""
+    """Return an object that identifies a running episode; it changes at each reset."""
     pipeline = policy.agent_connectors
     for connector in pipeline.connectors if pipeline is not None else ():
         episode = connector.episode(env_id, agent_id)

@@ -1,4 +1,4 @@
-"""From live policies to records and checkpoints of our own format."""
+"""Convert live policies to records and to checkpoints in rlconnect's format."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def export_policies(
         MissingPartError: There are none.
     """
     if not policies:
-        raise MissingPartError("there are no policies to export", hint="give at least one.")
+        raise MissingPartError("there are no policies to export", hint="pass at least one.")
     records = {
         name: _certified(policy, replace(policy_record_of(policy), id=name))
         for name, policy in policies.items()

@@ -49,10 +49,10 @@ def local_policy_inference(
         obs: The observation as the environment gave it.
         reward: What the last action earned; omitted on the first step of an episode.
         terminated: Whether the episode ended with that action.
-        truncated: Whether it was cut there.
+        truncated: Whether the episode was truncated.
         info: The environment's info dict.
-        explore: Whether to explore; None does as the policy's config says.
-        timestep: The global timestep, which exploration schedules look at.
+        explore: Whether to explore; None follows the policy's config.
+        timestep: The global timestep for exploration schedules.
 
     Returns:
         One (actions, states, fetches) for each record the agent connectors let through; the
@@ -71,7 +71,7 @@ def local_policy_inference(
     if truncated is not None:
         columns["truncateds"] = truncated
     if terminated is not None or truncated is not None:
-        columns["dones"] = bool(terminated or truncated)  # what Ray 2.2 and older called both
+        columns["dones"] = bool(terminated or truncated)  # the column of Ray 2.2 and older
     if info is not None:
         columns["infos"] = info
     sessions = getattr(agent_pipeline, "sessions", None)
@@ -134,10 +134,10 @@ def batch_policy_inference(
         obs_batch: Raw observations: a sequence of them, or arrays with a leading axis.
         rewards: What the last actions earned, (B,), or None on first steps.
         terminateds: Whether episodes ended with them, (B,).
-        truncateds: Whether episodes were cut there, (B,).
-        infos: One info dict a slot.
-        explore: Whether to explore; None does as the policy's config says.
-        timestep: The global timestep, which exploration schedules look at.
+        truncateds: Whether episodes were truncated, (B,).
+        infos: One info dict per row.
+        explore: Whether to explore; None follows the policy's config.
+        timestep: The global timestep for exploration schedules.
 
     Returns:
         One (actions, states, fetches) for each record the agent connectors let through, in
@@ -167,7 +167,7 @@ def batch_policy_inference(
     slots = list(zip(env_ids, agent_ids, strict=True))
     values = {"new_obs": observations, **present}
     rows = Rows(slots, {name: list(column) for name, column in values.items()})
-    with getattr(agent_pipeline, "turn", policy.turn):  # what connectors keep is of whole steps
+    with getattr(agent_pipeline, "turn", policy.turn):  # connectors store complete steps
         outputs = []
         ready: Rows | list[AgentConnectorDataType] | None = None
         try:
@@ -193,7 +193,7 @@ def batch_policy_inference(
 
 
 def _through(pipeline: Any, rows: Rows) -> Rows | list[AgentConnectorDataType]:
-    """What all connectors of a pipeline make of rows."""
+    """Apply all connectors of a pipeline to rows."""
     usual = AgentConnectorPipeline.__call__
     if isinstance(pipeline, AgentConnectorPipeline) and type(pipeline).__call__ is usual:
         return pipeline.passed(rows if rows.slots else [])
@@ -206,7 +206,7 @@ def _acted(
     explore: bool | None,
     timestep: int | None,
 ) -> list[PolicyOutputType]:
-    """What the policy answers, and the environment gets, once the agent connectors are done."""
+    """Run the policy and the action connectors on the output of the agent connectors."""
     agent_pipeline: Any = policy.agent_connectors
     action_pipeline: Any = policy.action_connectors
     if not isinstance(ready, Rows) or ready.built is None:
@@ -252,16 +252,16 @@ def _check_slots(policy: Policy, slots: Sequence[tuple[Any, Any]]) -> None:
 
 
 def _pipelines(policy: Policy) -> tuple[Any, tuple[Any, Any] | None]:
-    """The agent pipeline, and the plans of both where nobody would see the records of a step.
+    """Return the agent pipeline, and both plans if no connector needs the records of a step.
 
-    Both are switched to evaluation.
+    Both pipelines are switched to evaluation.
     """
     agent: Any = policy.agent_connectors
     action: Any = policy.action_connectors
     if agent is None or action is None:
         raise ConfigError(
             f"policy {policy.name!r} has no connectors",
-            hint="give it the defaults: create_connectors_for_policy(policy, policy.config).",
+            hint="create the defaults: create_connectors_for_policy(policy, policy.config).",
         )
     agent_plan = getattr(agent, "in_step", agent.in_eval)()
     action_plan = getattr(action, "in_step", action.in_eval)()
@@ -272,7 +272,7 @@ def _pipelines(policy: Policy) -> tuple[Any, tuple[Any, Any] | None]:
 
 
 def _use(policy: Policy, pipeline: Any, env_ids: Sequence[Hashable]) -> None:
-    """Take note of environments, and forget those that there is no room for."""
+    """Record the use of environments, and evict the least recently used above the limit."""
     sessions = getattr(pipeline, "sessions", None)
     if sessions is not None:
         for env_id in sessions.use(env_ids):

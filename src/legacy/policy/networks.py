@@ -1,9 +1,9 @@
-"""What a policy computes with: a head run by numpy or by torch, behind one interface.
+"""Networks of a policy, computed by numpy or torch behind one interface.
 
-The rule of choice: on the CPU, a head that has a numpy twin (dense and LSTM networks) runs there
-for up to `MAX_NUMPY_ROWS` rows, where torch's dispatch would cost more than the arithmetic; a
-policy that only ever needs it does not import torch. Everything else, and larger batches, run
-in torch; where torch is not installed, such a head runs in numpy however large the batch.
+On the CPU, a head with a numpy equivalent (dense and LSTM networks) runs in numpy for up to
+`MAX_NUMPY_ROWS` rows, where torch's dispatch costs more than the arithmetic. A process that only
+needs this never imports torch. Everything else, and larger batches, run in torch. If torch is not
+installed, such a head runs in numpy for any batch size.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Network(Protocol):
 
     @property
     def distribution(self) -> Family | None:
-        """What is known of the actions, for arrays."""
+        """The action distribution for arrays, if it is known."""
 
     def run(self, columns: Mapping[str, Any], state: Sequence[Any], seq_lens: Any) -> NetworkOutput:
         """One forward pass over a batch of columns."""
 
     def chooser(self, rng: np.random.Generator) -> Chooser:
-        """What turns distribution inputs into actions."""
+        """Return the function that chooses actions from distribution inputs."""
 
 
 class TorchNetwork:
@@ -180,7 +180,7 @@ class PolicyNetworks:
         return self._torch
 
     def views(self) -> Mapping[str, Any]:
-        """What the network asks to see beside the observation."""
+        """View requirements of the network, in addition to the observation."""
         if self.numpy is None:
             requirements: Mapping[str, Any] = getattr(
                 self.torch().head.model, "view_requirements", {}

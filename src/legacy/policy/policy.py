@@ -212,14 +212,14 @@ class Policy(Acting):
         *,
         arrays: Literal["file", "inline"] = "file",
     ) -> None:
-        """Save the policy in rlconnect's format: JSON, safetensors, no pickle; all or nothing.
+        """Save the policy in rlconnect's format: JSON and safetensors, without pickle; atomic.
 
         Args:
-            export_dir: The folder to write; a name that ends in `.json` makes one file.
+            export_dir: The folder to write; a name that ends in `.json` writes a single file.
             arrays: "inline" writes the weights into the JSON, for small networks.
 
         Raises:
-            CheckpointWriteError: The disk refuses; what was there before is untouched.
+            CheckpointWriteError: Writing failed; existing files are unchanged.
         """
         from .export import export_policy
 
@@ -232,7 +232,7 @@ class Policy(Acting):
         return bool(self.networks.initial_state)
 
     def num_state_tensors(self) -> int:
-        """How many arrays the state consists of."""
+        """Number of arrays in the state."""
         return len(self.networks.initial_state)
 
     def get_weights(self) -> dict[str, Array]:
@@ -283,14 +283,14 @@ class Policy(Acting):
             self.agent_connectors.sessions.most = most
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Policy:
-        # Unlike a pickle, a copy in the same process goes on with its running episodes.
+        # Unlike a pickle, a copy in the same process keeps the running episodes.
         twin = object.__new__(type(self))
         memo[id(self)] = twin
         vars(twin).update(deepcopy(vars(self), memo))
         return twin
 
     def get_exploration_state(self) -> dict[str, Any]:
-        """What the exploration would save."""
+        """Return the state that the exploration would save."""
         return self.exploration.get_state()
 
     def reset_connectors(self, env_id: Hashable) -> None:

@@ -1,4 +1,4 @@
-"""What a config says of one policy: its class, spaces and settings, any of them left open."""
+"""Specification of one policy in a config: class, spaces and settings, each optional."""
 
 from __future__ import annotations
 

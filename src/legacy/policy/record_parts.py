@@ -1,4 +1,4 @@
-"""The parts of a policy's record, ready to build from; what it lacks is told, never made up."""
+"""Read the parts of a policy's record; a missing part is reported, never invented."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TRAINING_ONLY: Final = ("_curiosity_",)
 
 
 def spaces_of(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
-    """What the policy sees and how it acts, from the record or else from its config."""
+    """Return both spaces, from the record or else from its config."""
     observation_space, action_space = record.observation_space, record.action_space
     of_config: list[Any] = [
         record.config.get(name) for name in ("observation_space", "action_space")
@@ -52,7 +52,7 @@ def spaces_of(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
             f"policy {record.id!r} has lost its spaces, so its network cannot be rebuilt"
             f"{hint and f'; {hint}'}",
             found=_shapes(record),
-            hint="give the environment's: rlconnect.load(path, observation_space=..., "
+            hint="pass those of the environment: rlconnect.load(path, observation_space=..., "
             f"action_space=...{settings}) gives what every other call takes.",
             lost="spaces",
         )
@@ -64,9 +64,9 @@ def spaces_of(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
 def with_given(
     record: PolicyRecord, observation_space: Any, action_space: Any, algorithm: Any
 ) -> PolicyRecord:
-    """The record with what the caller says of its environment and algorithm.
+    """Return the record with the spaces and the algorithm that the caller passed.
 
-    A space may be a dict of them by policy id; None stands for the file's.
+    A space may be a dict keyed by policy id; None keeps the recorded one.
     """
     changes: dict[str, Any] = {}
     if algorithm is not None:
@@ -113,7 +113,7 @@ def _check_space(record: PolicyRecord, name: str, space: Space[Any]) -> None:
 
 
 def _head_sizes(record: PolicyRecord, space: Space[Any]) -> list[int]:
-    """How many numbers a head gives for actions in a space; empty where that is not told."""
+    """Return the possible output sizes of a head for an action space; empty if unknown."""
     algorithm = record.algorithm or "PPO"
     if record.custom_model or record.model_config.get("custom_action_dist"):
         return []
@@ -143,7 +143,7 @@ def _check_one_hots(record: PolicyRecord, space: Space[Any]) -> None:
 
 
 def _preprocessed(space: Space[Any], config: Mapping[str, Any]) -> Space[Any]:
-    """What a policy sees of an environment's observations."""
+    """Return the space of preprocessed observations."""
     if config.get("_disable_preprocessor_api"):
         return space
     return get_preprocessor_for_space(space, config.get("model")).observation_space
@@ -151,13 +151,14 @@ def _preprocessed(space: Space[Any], config: Mapping[str, Any]) -> Space[Any]:
 
 def no_settings(record: PolicyRecord) -> ConfigError:
     """The error for a file without settings: weights do not tell how a network computes."""
-    spaces_of(record)  # a worse loss is told first
+    spaces_of(record)  # missing spaces are reported first
     return ConfigError(
         f"policy {record.id!r} has lost its config, so its network cannot be rebuilt",
         found=_shapes(record),
-        hint="lay the trial's params.pkl or params.json beside the checkpoint, or give what it was "
-        f"trained with: Policy.from_checkpoint(path, {_config(record)}), config={{}} for "
-        "RLlib's defaults; fcnet_activation if it was not tanh.",
+        hint="put the trial's params.pkl or params.json next to the checkpoint, or pass its "
+        f"settings: Policy.from_checkpoint(path, {_config(record)}), config={{}} for RLlib's "
+        "defaults; "
+        "fcnet_activation if it was not tanh.",
     )
 
 
@@ -179,9 +180,9 @@ def check_model(
     missing: Sequence[str] = (),
     path: str = "PATH",
 ) -> None:
-    """Refuse a policy whose network is a class of its author's that is not here.
+    """Raise an error if the network of a policy is a custom class that was not passed.
 
-    Connectors that are `missing`, too, are told in the same error.
+    The error also lists `missing` connectors.
     """
     name = record.custom_model
     if network_in(record.config) is not None:
@@ -203,7 +204,7 @@ def check_model(
         f"checkpoint; its weights are:\n{shapes}",
         hint=f"{describe_hint(path)} Or supply its class: Policy.from_checkpoint(path, "
         f"custom_models={{{name!r}: YourModel}}), a TorchModelV2 or any torch module"
-        + (f", and what stands for its connectors: {words(missing)}." if missing else "."),
+        + (f", and the classes of its connectors: {words(missing)}." if missing else "."),
         model=name,
     )
 
@@ -227,7 +228,7 @@ def config_of(record: PolicyRecord) -> Mapping[str, Any]:
         of_module = record.config.get("_model_config_dict")
         model = of_module if isinstance(of_module, Mapping) else config.get("model") or {}
         config["model"] = {**model, "custom_action_dist": None}
-    if FLAT_WEIGHTS in record.weights:  # ES and ARS leave the network's actions as they are
+    if FLAT_WEIGHTS in record.weights:  # ES and ARS do not change the network's actions
         config.update(normalize_actions=False, clip_actions=False)
     return config
 
@@ -241,7 +242,7 @@ def _model_settings(record: PolicyRecord, config: Mapping[str, Any]) -> dict[str
         model |= {"custom_model": record.custom_model, "custom_action_dist": None}
     if "vf_share_layers" in model and not isinstance(config.get("vf_share_layers"), bool):
         return model
-    # Up to Ray 0.8 the setting lay beside `model`, and some networks did not look at it.
+    # Until Ray 0.8 the setting was outside `model`, and some networks ignored it.
     if any(_OWN_VALUE_NET.search(name) for name in record.weights):
         model["vf_share_layers"] = False
     elif any(_VALUE_NET.search(name) for name in record.weights):
@@ -286,13 +287,13 @@ def algorithm_of(record: PolicyRecord) -> str:
 def torch_weights(record: PolicyRecord, algorithm: str) -> dict[str, np.ndarray[Any, Any]]:
     """The record's weights under the names of torch networks."""
     weights: WeightTable = record.weights
-    if network_in(record.config) is not None:  # It names them as they are.
+    if network_in(record.config) is not None:  # It uses the original names.
         return {name: part for name, part in weights.items() if not name.startswith(_TRAINING_ONLY)}
     is_tf = record.framework in _TENSORFLOW
     if FLAT_WEIGHTS in weights:
         if is_tf or record.config.get("framework") in _TENSORFLOW:
             raise ConfigError(
-                f"policy {record.id!r} is one vector of TensorFlow's, in an order of its own",
+                f"the weights of policy {record.id!r} are one vector in TensorFlow's order",
                 hint="it is readable with rlconnect.open_checkpoint(path).",
             )
         with torch_needed(f"the network of this {algorithm} policy"):

@@ -1,7 +1,7 @@
-"""Why a policy could not act: whose observation it was, and what is wrong with it.
+"""Explain why a policy could not compute actions: which observation caused it, and why.
 
-Nothing here runs while all goes well. `inference` and `acting` ask once something failed, so that
-the checks may be as thorough as they are slow.
+These functions only run after an error in `inference` or `acting`, so they may be thorough and
+slow.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Asked(NamedTuple):
 
 
 def nan_refusal(policy: Any, columns: Mapping[str, Any], outputs: Array) -> RlconnectError:
-    """What made a network put out NaN: a column, the weights, or numbers too large for it."""
+    """Return the error for NaN outputs: caused by a column, the weights, or large numbers."""
     row = int(np.flatnonzero(np.isnan(outputs.reshape(len(outputs), -1)).any(axis=1))[0])
     for name, column in columns.items():
         for leaf in nest.flatten(column):
@@ -47,7 +47,7 @@ def nan_refusal(policy: Any, columns: Mapping[str, Any], outputs: Array) -> Rlco
                     f"policy {policy.name!r} cannot act on {number} in column {name!r}",
                     expected="finite numbers",
                     found=_shown(leaf, row),
-                    hint="mend the environment or a connector before the policy; then reset() the "
+                    hint="fix the environment or the connector before the policy; then reset() the "
                     "environment, whose history holds the value.",
                     row=row,
                     column=name,
@@ -62,7 +62,7 @@ def nan_refusal(policy: Any, columns: Mapping[str, Any], outputs: Array) -> Rlco
     return SpaceError(
         f"policy {policy.name!r} has no finite answer to an observation",
         found=_shown(nest.a_leaf(columns["obs"]), row),
-        hint="its numbers are larger than float32 can reckon with.",
+        hint="its numbers are too large for float32.",
         row=row,
     )
 
@@ -79,7 +79,7 @@ def odd_shape(policy: Any, obs: Array) -> SpaceError:
 
 
 def column_refusal(policy: Any, columns: Mapping[str, Any], error: Exception) -> Exception:
-    """What is wrong with the columns a network stumbled over; `error` itself if nothing is."""
+    """Return the error for invalid columns; `error` itself if they are valid."""
     needed = {
         name: view
         for name, view in policy.view_requirements.items()
@@ -91,7 +91,7 @@ def column_refusal(policy: Any, columns: Mapping[str, Any], error: Exception) ->
             return PieceError(
                 f"policy {policy.name!r} also looks at {', '.join(map(repr, missing))}",
                 found=f"columns {list(columns)}",
-                hint="give the columns, or let local_policy_inference() remember them.",
+                hint="pass the columns, or use local_policy_inference(), which stores them.",
             )
     if isinstance(error, RlconnectError):
         return error
@@ -126,10 +126,10 @@ def no_numbers(obs: Array) -> SpaceError:
 
 
 def told(policy: Policy, records: Sequence[Asked], error: Exception) -> Exception:
-    """The error to raise instead of one that came up while a policy was asked.
+    """Return the error to raise in place of `error`, with its cause.
 
-    Errors of rlconnect are told with the policy, environment and agent concerned; errors of numpy
-    are explained where an id, or the observation, is to blame. Anything else is the caller's own.
+    Errors of rlconnect get the policy, environment and agent concerned. Errors of numpy are
+    explained if an id or the observation caused them. All others are returned unchanged.
     """
     for one in records:
         for name, value in (("env_id", one.env_id), ("agent_id", one.agent_id)):
@@ -184,7 +184,7 @@ def _misfit(policy: Policy, obs: Any) -> str | None:
 
 def _located(error: RlconnectError, policy: Policy, record: Asked | None) -> RlconnectError:
     if "env_id" in error.facts:
-        return error  # it says all that itself
+        return error  # already complete
     where = [f"policy {policy.name!r}"] if repr(policy.name) not in error.message else []
     if record is not None:
         where += [f"environment {record.env_id!r}", f"agent {record.agent_id!r}"]

@@ -21,10 +21,10 @@ from .policy import Policy
 
 
 class LegacyStages:
-    """The stages of a copy of a policy of the old stack.
+    """The stages of a copy of an old-stack policy.
 
-    Observations may lie outside of the policy's space: that an adapter leads there is something to
-    look at here, not an error. What an environment gives is what the policy knows, if nobody says.
+    Observations may be outside the policy's space, because an adapter may lead there. The space of
+    the environment defaults to that of the policy.
     """
 
     def __init__(self, policy: Policy, name: str = "", observation_space: Any = None) -> None:
@@ -34,7 +34,7 @@ class LegacyStages:
         if policy.agent_connectors is None or policy.action_connectors is None:
             raise PieceError(
                 f"policy {policy.name!r} has no connectors",
-                hint="give it the defaults: create_connectors_for_policy(policy, policy.config).",
+                hint="create the defaults: create_connectors_for_policy(policy, policy.config).",
             )
         agent: Any = self.policy.agent_connectors
         for connector in agent.connectors:
@@ -42,7 +42,7 @@ class LegacyStages:
 
     @property
     def action_space(self) -> Any:
-        """What an environment takes from it."""
+        """Action space of the environment."""
         return acted_space(self.policy)
 
     def pieces(self) -> list[tuple[str, str]]:
@@ -94,7 +94,7 @@ class LegacyStages:
 def stages_of(
     observation: Nest, outputs: Mapping[str, Any], states: Sequence[Any], action: Nest
 ) -> dict[str, Nest]:
-    """What a policy gave by stage; stages it does not have are left out."""
+    """Return the results of a policy by stage, without the stages that it does not have."""
     stages: dict[str, Nest] = {"observation": observation}
     for name, column in (("outputs", "action_dist_inputs"), ("value", "vf_preds")):
         if column in outputs:

@@ -1,5 +1,5 @@
-"""Policies that TensorFlow saved: their weights under the names of our networks.
+"""Policies that TensorFlow saved: their weights, renamed to the names of our networks.
 
-`weights` is the way in; `networks` and `policies` describe what a policy saves and in which order,
-`layers` how one layer's arrays lie on both sides. No torch here.
+Start with `weights`. `networks` and `policies` describe which arrays a policy saves in which order,
+`layers` the layout of one layer's arrays in both frameworks. No torch here.
 """

@@ -11,14 +11,14 @@ from ...core.types import Array
 
 
 class Layer(NamedTuple):
-    """One layer to be found.
+    """One layer to find.
 
     Args:
         kind: A key of `PARTS`.
-        saved: Its name in TensorFlow's scope, without the number that tells repeated names apart;
-            {} stands where that number is if not at the end.
-        torch: Its torch twin's name; "" if there is none.
-        width: Its outputs; None or 0 where nothing is known about them.
+        saved: Its name in TensorFlow's scope, without the number of repeated names; {} marks the
+            position of that number if it is not at the end.
+        torch: The name of the equivalent torch layer; "" if there is none.
+        width: Number of outputs; None or 0 if unknown.
     """
 
     kind: str
@@ -84,5 +84,5 @@ PARTS: Final[Mapping[str, tuple[Part, ...]]] = {
     "unseen": (),
     "scalar": (Part("", 0, (("", lambda value: value.reshape(1)),)),),
 }
-"""What each kind of layer saves, in saved order. "cell" is a convolution over a single cell,
-dense in torch; "plain" a dense layer without bias."""
+"""Arrays saved by each kind of layer, in order. "cell" is a convolution over a single cell, which
+is a dense layer in torch; "plain" is a dense layer without bias."""

@@ -1,4 +1,4 @@
-"""What TensorFlow saves of each network, in saved order.
+"""Arrays that TensorFlow saves of each network, in order.
 
 Keras lists a model's layers by their distance from its outputs, the farthest first; of layers
 equally far those on the way to the first output come first. Layers without weights count.
@@ -64,10 +64,10 @@ def network(
     *,
     named: bool,
 ) -> list[Layer]:
-    """The network chosen for a space.
+    """Return the layers of the network for a space.
 
-    A width of 0 is not known, None ends in features. Where repeated names are told apart by number
-    (`named`), the order counts in which the parts of a nested network were made.
+    A width of 0 is unknown, None means that the network ends in features. If numbers distinguish
+    repeated names (`named`), the parts of a nested network are in order of creation.
     """
     kind = network_kind(obs_space)
     if kind == "nested":
@@ -137,7 +137,7 @@ def images(
 
 def _convolutions(name: str, torch: str, widths: Sequence[int]) -> list[Layer]:
     last = len(widths) - 1
-    # In torch the padding is a module of its own, before the convolution.
+    # In torch, the padding is a separate module before the convolution.
     return [
         Layer("conv", name.format(i + 1), f"{torch}.{i}._model.{int(i < last)}", width)
         for i, width in enumerate(widths)
@@ -288,5 +288,5 @@ def _dense(name: str, widths: Sequence[int], act: Any) -> list[Layer]:
 
 
 def _acts(activation: Any) -> int:
-    """How many modules an activation is in torch."""
+    """Return the number of torch modules of an activation."""
     return int(str(activation or "linear").lower() != "linear")

@@ -1,4 +1,4 @@
-"""What one agent saw and did, and the batches to act on and to learn from made of it."""
+"""History of one agent, and the batches for inference and training built from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .views import KNOWN_NOW, before_first_step
 
 
 class GrowingColumn:
-    """Rows of one column, one array a leaf.
+    """Rows of one column, one array per leaf.
 
     `is_object` keeps values whole, infos for instance.
 
@@ -107,7 +107,7 @@ class AgentCollector:
         intial_states: Recurrent states before the first step; RLlib spells it so.
         is_policy_recurrent: Whether batches say how long their sequences are.
         is_training: Keep everything; otherwise only as much as some view looks back.
-        _enable_new_api_stack: Taken for Ray's signature.
+        _enable_new_api_stack: Accepted for compatibility with Ray.
 
     Example:
         >>> from rlconnect.legacy.views.views import ViewRequirement
@@ -161,7 +161,7 @@ class AgentCollector:
 
     @property
     def buffers(self) -> dict[str, list[Array]]:
-        """The rows of each column, one array a leaf."""
+        """The rows of each column, one array per leaf."""
         return {name: column.leaves() for name, column in self._columns.items()}
 
     def add_init_obs(
@@ -202,7 +202,7 @@ class AgentCollector:
                 self._columns[name].append(value)
 
     def add_action_reward_next_obs(self, input_values: Mapping[str, Any]) -> None:
-        """Add one step: what was done, what came of it, and "new_obs".
+        """Add one step: the action, its results, and "new_obs".
 
         Args:
             input_values: Columns by name.
@@ -321,12 +321,12 @@ class AgentCollector:
         return batch
 
     def _has_ended(self) -> bool:
-        """Whether the last step ended the episode; then nothing goes on, and all stays."""
+        """Return True if the last step ended the episode, so that nothing can be added."""
         ends = [self._columns.get(name) for name in ("terminateds", "truncateds")]
         return any(bool(column.leaves()[0][-1]) for column in ends if column is not None)
 
     def _open(self, name: str, value: Nest, times_before: int) -> None:
-        """Begin a column with `value`, repeated as often as views look back before it."""
+        """Start a column with `value`, repeated as far as views look back."""
         if name == "actions" and not self.disable_action_flattening:
             value = flatten_to_single_ndarray(value)
         column = GrowingColumn(value, is_object=name == "infos")
@@ -335,10 +335,10 @@ class AgentCollector:
         self._columns[name] = column
 
     def _before(self, name: str, value: Nest) -> Nest:
-        """What stands before the first value of a column that a step brings.
+        """Return the value before the first value of a column.
 
-        As in RLlib: the initial state for states, zeros if the policy looks at "prev_actions" or
-        "prev_rewards" by those names, else the value itself.
+        As in RLlib: the initial state for states, zeros if the policy uses views named
+        "prev_actions" or "prev_rewards", else the value itself.
         """
         if name.startswith("state_out_") and self.initial_states:
             number = int(name.rpartition("_")[2])

@@ -19,14 +19,14 @@ _UNROLLS = count()
 
 
 class Slot:
-    """One agent of one environment, as long as its episode lasts.
+    """One agent of one environment, for the duration of its episode.
 
     Attributes:
-        index: Its place in the history store.
+        index: Its position in the history store.
         t: The number of its step, -1 for the first observation.
-        unroll_id: A number of its own.
-        steps: How many steps it made after its first observation.
-        newest: The columns of its last step, if it came alone.
+        unroll_id: A unique number.
+        steps: Number of steps after the first observation.
+        newest: The columns of its last step, if it was processed alone.
     """
 
     __slots__ = ("index", "newest", "steps", "t", "unroll_id")
@@ -60,7 +60,7 @@ class HistoryStore:
         self._capacity = 0
 
     def open(self, count: int) -> Array:
-        """Slots that nobody uses, as many as asked for."""
+        """Return `count` unused slots."""
         while len(self._free) < count:
             grown = max(2 * self._capacity, 8)
             self._free.extend(range(grown - 1, self._capacity - 1, -1))
@@ -68,11 +68,11 @@ class HistoryStore:
         return np.array([self._free.pop() for _ in range(count)], np.intp)
 
     def close(self, slots: list[int]) -> None:
-        """Give slots back."""
+        """Release slots."""
         self._free.extend(slots)
 
     def fill(self, column: str, slots: Array, values: Nest) -> None:
-        """Let the whole history of `slots` be these values, `(len(slots), ...)` a leaf."""
+        """Fill the whole history of `slots` with these values, `(len(slots), ...)` per leaf."""
         leaves = self._leaves(column, values)
         for ring, leaf in zip(leaves, nest.flatten(values), strict=True):
             ring[slots] = leaf[:, None]

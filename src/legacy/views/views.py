@@ -26,15 +26,16 @@ KNOWN_NOW: Final = frozenset({"obs", "infos", "t", "eps_id", "env_id", "agent_in
 
 @dataclass(eq=False)
 class ViewRequirement:
-    """One column a policy sees, and where it comes from.
+    """A column that a policy uses, and where it comes from.
 
     Args:
         data_col: The column to read; the view's own name where None.
         space: What one entry looks like; a scalar float where None.
-        shift: Distance from now: a number, a list, or "first:last[:step]" with both ends included.
-        index: Kept as given; nothing here reads it.
-        batch_repeat_value: In training batches, one entry stands for this many rows.
-        used_for_compute_actions: Whether the policy needs it to act.
+        shift: Offset from the current step: a number, a list, or "first:last[:step]" with both
+            ends included.
+        index: Stored, but not used.
+        batch_repeat_value: In training batches, one entry covers this many rows.
+        used_for_compute_actions: Whether the policy needs it for inference.
         used_for_training: Whether the policy needs it to learn.
 
     Example:
@@ -211,11 +212,11 @@ class ViewPlan:
 
 
 def shifted_as_ray(shifts: tuple[int, ...], reach: int) -> tuple[int, ...]:
-    """What Ray reads of actions or rewards where "prev_actions" or "prev_rewards" is a view.
+    """Return the shifts that Ray uses if "prev_actions" or "prev_rewards" is a view.
 
-    Ray then counts from one place too early in a history of `reach` steps, and wraps around at
-    its beginning. Where every view looks one step back that is right; where one looks further,
-    earlier actions and rewards come a step late. Policies were trained on what it reads.
+    Ray then counts from one position too early in a history of `reach` steps, and wraps around at
+    its start. This is correct if every view looks one step back. If one looks further back,
+    previous actions and rewards come a step late. Policies were trained with these values.
 
     Example:
         >>> shifted_as_ray((-1,), 1), shifted_as_ray((-1,), 3), shifted_as_ray((-3, -2, -1), 3)
@@ -225,13 +226,13 @@ def shifted_as_ray(shifts: tuple[int, ...], reach: int) -> tuple[int, ...]:
 
 
 def _reach(column: str, need: Any) -> int:
-    """How many steps back a view makes Ray keep every column."""
+    """Return how many steps a view makes Ray keep of every column."""
     first = int(min(need.shift_arr)) - (1 if column in ("obs", "infos") else 0)
     return max(1, -first)
 
 
 def before_first_step(column: str, zeros: Nest, initial_states: Sequence[Any]) -> Nest:
-    """The row that stands for a column's values before an episode's first step."""
+    """Return the value of a column before the first step of an episode."""
     head, _, number = column.rpartition("_")
     if head != "state_out" or not number.isdigit():
         return zeros
@@ -271,10 +272,10 @@ def default_views(
     max_seq_len: int = 20,
     for_module: bool = False,
 ) -> dict[str, ViewRequirement]:
-    """The views of a policy by the name it sees each column under.
+    """Return the views of a policy by the name of the column.
 
-    The model's are `ViewRequirement`s or the arguments for them. One state stands for `max_seq_len`
-    steps in training. Policies of an RLModule ask for every column.
+    The model's views are `ViewRequirement`s or their arguments. One state covers `max_seq_len`
+    steps in training. Policies of an RLModule require every column.
 
     Example:
         >>> views = default_views(Box(-1, 1, (2,)), Box(-1, 1, (1,)), {}, [])
@@ -311,7 +312,7 @@ def default_views(
 
 
 def lstm_views(model_config: Mapping[str, Any], action_space: Space[Any]) -> dict[str, Any]:
-    """What an LSTM wrapper asks for beside its state, by its settings alone."""
+    """Return the views of an LSTM wrapper, in addition to its state, from its settings."""
     views: dict[str, Any] = {}
     if model_config.get("lstm_use_prev_action"):
         views["prev_actions"] = {"data_col": "actions", "shift": -1, "space": action_space}

@@ -43,15 +43,15 @@ def is_batch(record: Mapping[str, Any]) -> bool:
 
 
 def batch_of(
-    record: Mapping[str, Any], budget: Budget, odd: list[RlconnectError] | None = None
+    record: Mapping[str, Any], budget: Budget, left_out: list[RlconnectError] | None = None
 ) -> SampleBatch | MultiAgentBatch:
     """Return the batch of a line.
 
     Args:
         record: The line.
         budget: What it may take.
-        odd: Collects an error for each side column that cannot be read and is left out. Without
-            it such a column is an error.
+        left_out: Collects an error for each side column that cannot be read and is left out; if
+            None, such a column is an error.
     """
     kind = record.get("type")
     if kind == MULTI:
@@ -62,16 +62,16 @@ def batch_of(
         for policy, columns in parts.items():
             with at(policy):
                 if columns is not None:  # of a table: this row has no such policy
-                    batches[policy] = _sample_batch(columns, budget, odd)
+                    batches[policy] = _sample_batch(columns, budget, left_out)
         return MultiAgentBatch(batches, checked_int(record.get("count"), "the count of steps"))
     if kind != SINGLE:
         expected = f"a type of {SINGLE} or {MULTI}"
         raise corrupt("this is no batch", expected=expected, found=kind)
-    return _sample_batch(record, budget, odd, "type")
+    return _sample_batch(record, budget, left_out, "type")
 
 
 def _sample_batch(
-    record: Any, budget: Budget, odd: list[RlconnectError] | None = None, kind: str = ""
+    record: Any, budget: Budget, left_out: list[RlconnectError] | None = None, kind: str = ""
 ) -> SampleBatch:
     """A batch of columns, of which `kind` is none; they are looked at one after the other."""
     if not isinstance(record, Mapping):
@@ -88,9 +88,9 @@ def _sample_batch(
                 column = _column(value, rows, budget, name)
                 columns[name] = list(column) if name in INFOS else column
         except CorruptCheckpointError as error:
-            if odd is None or name in _NEEDED:
+            if left_out is None or name in _NEEDED:
                 raise
-            odd.append(error)
+            left_out.append(error)
     rows = _checked_rows(columns)
     for name in _NUMBERS_ALONE & set(columns):
         if np.shape(columns[name]) != (rows,):
@@ -131,13 +131,15 @@ def _has_rows(part: Any, rows: int) -> bool:
 
 def array_of(value: list[Any], budget: Budget, name: str) -> Array:
     """A list of equally built lists of numbers as one array; null counts as not a number."""
-    if len(value) > 1 and type(value[0]) is dict and type(value[1]) is list:
-        value = [_flat(value[0]), *value[1:]]  # a first previous action; see _of_flat_rows
     array = _quick_array(value)
     if array is not None:
         return array
     kinds: set[type] = set()
     _collect_kinds(value, kinds)
+    if dict in kinds and name == "prev_actions":  # see _of_flat_rows
+        value = [_flat(row) for row in value]
+        kinds.clear()
+        _collect_kinds(value, kinds)
     if str in kinds and kinds <= {str}:
         longest = _longest(value)
         budget.spend(4 * longest * _count(value), f"column {name!r}")
@@ -176,7 +178,8 @@ def _quick_array(value: list[Any]) -> Array | None:
 def _of_flat_rows(value: list[Any], name: str) -> Array:
     """Rows that are nested differently and hold as many numbers.
 
-    The first previous action of a Dict or Tuple is written as parts, all others flat.
+    The previous action of an episode's first step is written in the parts of its Dict or Tuple
+    space, all others flat.
     """
     rows = [_flat(row) for row in value]
     if len({len(row) for row in rows}) != 1:

@@ -59,8 +59,8 @@ class OldReader:
         read = self._read_watched if only_watched else self._read
         make = _watched_batch if only_watched else _batch_and_infos
         for place in self.found:
-            for number, (batch, is_old, odd) in read(place, self._limits, damage, make):
-                for error in odd:
+            for number, (batch, is_old, left_out) in read(place, self._limits, damage, make):
+                for error in left_out:
                     damage.note(place.name, number, error)
                 yield batch, is_old
 
@@ -103,8 +103,8 @@ def parts_of(batch: _Batch) -> Iterable[SampleBatch]:
 def _batch_and_infos(record: Mapping[str, Any], budget: Budget) -> _Made:
     parts = [*(record.get("policy_batches") or {}).values(), record]
     is_old = any(isinstance(part, Mapping) and "dones" in part for part in parts)
-    odd: list[RlconnectError] = []
-    return batch_of(record, budget, odd), is_old, odd
+    left_out: list[RlconnectError] = []
+    return batch_of(record, budget, left_out), is_old, left_out
 
 
 def _watched_batch(record: Mapping[str, Any], budget: Budget) -> _Made:

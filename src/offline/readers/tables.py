@@ -30,6 +30,7 @@ _SIZE, _PACKED = 2, 3
 _DATA, _DICTIONARY, _DATA_V2 = 5, 7, 8
 _COUNT: Final = 1
 _FACTOR: Final = 64  # images of one colour pack well
+_ROW_BYTES: Final = 100  # what a row takes as Python's objects
 _LEVEL_BYTES: Final = 4  # how deep a value lies, and where its list begins
 
 
@@ -253,6 +254,14 @@ def _rows_at_once(place: Place, metadata: Any, limits: Limits, rows: int) -> int
         raise LimitExceededError(
             f"a group of its rows takes {largest:,} bytes", expected=f"at most {most:,}"
         )
+    size = metadata.num_rows * (_ROW_BYTES + 8 * metadata.num_columns)
+    most = limits.base_memory + _FACTOR * place.disk_bytes
+    if size > most:
+        raise LimitExceededError(
+            f"its {metadata.num_rows:,} rows may unfold to {size:,} bytes",
+            expected=f"at most {most:,}",
+            hint=allow_more("base_memory"),
+        )
     with place.open() as file, at():
         return rows_within(file, metadata, rows, limits.base_memory)
 
@@ -301,12 +310,39 @@ def _column(field: Any, column: Any) -> Any:
             raise corrupt(f"column {field.name!r} does not hold arrays of the shape it declares")
         return values.reshape(rows, *shape)
     if column.null_count:
-        return column.to_pylist()
+        return _cells(field, column)
     if is_list and _is_number(types, column.type.value_type):
         return _rows_of_lists(column)
     if _is_number(types, column.type):
         return column.to_numpy(zero_copy_only=False)
-    return column.to_pylist()
+    return _cells(field, column)
+
+
+def _cells(field: Any, column: Any) -> list[Any]:
+    cells: list[Any] = column.to_pylist()
+    return cells if field.name == "infos" else [_typed(cell, column.type) for cell in cells]
+
+
+def _typed(value: Any, kind: Any) -> Any:
+    """Return a cell with numbers of the declared type; lists of unlike arrays become tuples."""
+    import pyarrow as pa
+
+    types = pa.types
+    if value is None:
+        return None
+    if types.is_struct(kind):
+        return {field.name: _typed(value[field.name], field.type) for field in kind}
+    if _is_number(types, kind):
+        return kind.to_pandas_dtype()(value)
+    if not (types.is_list(kind) or types.is_large_list(kind)):
+        return value
+    if _is_number(types, kind.value_type):
+        has_gaps = None in value
+        return value if has_gaps else np.array(value, kind.value_type.to_pandas_dtype())
+    parts = [_typed(part, kind.value_type) for part in value]
+    if not parts or not all(isinstance(part, np.ndarray) for part in parts):
+        return parts
+    return np.stack(parts) if len({part.shape for part in parts}) == 1 else tuple(parts)
 
 
 def _rows_of_lists(column: Any) -> Any:

@@ -95,14 +95,14 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         self._rates = Rates()
         self._last_result: ResultDict = {}
         self._logdir: str | None = None
-        self._logger = None if logger_creator is None else logger_creator(made.to_dict())
+        self._logger = None if logger_creator is None else logger_creator(dict(made.items()))
         self.progress_line = ProgressLine(sys.stderr) if sys.stderr.isatty() else None
         self.setup(made)
         self._hooks.call("on_algorithm_init", algorithm=self, metrics_logger=self.metrics)
 
     @classmethod
     def get_default_config(cls) -> AlgorithmConfig:
-        """Give the settings it has when nobody gives any.
+        """Return the default settings.
 
         Raises:
             ConfigError: The class has none of its own.
@@ -113,7 +113,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
 
     @classmethod
     def as_trainable(cls, config: AlgorithmConfig | Mapping[str, Any] | None = None) -> Any:
-        """Give a class that Ray Tune trains: `ray.tune.Tuner(PPO.as_trainable(config))`.
+        """Return a class that Ray Tune trains: `ray.tune.Tuner(PPO.as_trainable(config))`.
 
         A trial's settings, by the keys of `config.to_dict()`, go before these. Trials are saved as
         `save()` does, go on after they were cut off, and may be given other settings on the way
@@ -178,7 +178,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         )
 
     def get_config(self) -> AlgorithmConfig:
-        """Give the settings."""
+        """Return the settings."""
         return self.config
 
     @property
@@ -210,7 +210,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         return self._logdir
 
     def get_module(self, module_id: str = DEFAULT_MODULE_ID) -> RLModule:
-        """Give the module that acts in this process; without env runners, the one that learns.
+        """Return the module that acts in this process; without env runners, the one that learns.
 
         Args:
             module_id: Which one.
@@ -246,7 +246,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
     compute_actions = compute_single_action
 
     def get_weights(self, policies: Any = None) -> dict[str, Any]:
-        """Give the weights by module id.
+        """Return the weights by module id.
 
         Args:
             policies: Only these.
@@ -327,7 +327,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         self._progress.begin()
         result = {**self.step(), **self._progress.end()}
         self._rates.add_to(result)
-        result["config"] = self.config.to_dict()
+        result["config"] = dict(self.config.items())
         self._last_result = result
         self._hooks.call(
             "on_train_result", algorithm=self, metrics_logger=self.metrics, result=result

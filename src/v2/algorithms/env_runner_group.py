@@ -46,7 +46,7 @@ class RunnerCounts:
         return (self.local_env_runner is not None) + self.num_healthy_remote_env_runners()
 
     def healthy_env_runner_ids(self) -> list[int]:
-        """Give the indices of those that run beside and are alive."""
+        """Return the indices of the live remote workers."""
         return [] if self._actors is None else list(self._actors.indices)
 
     def num_remote_worker_restarts(self) -> int:
@@ -56,6 +56,10 @@ class RunnerCounts:
     def num_env_runners_dropped_lifetime(self) -> int:
         """How many remote runners were given up."""
         return 0 if self._actors is None else int(self._actors.num_dropped)
+
+    def num_env_runner_failures_lifetime(self) -> int:
+        """How often a remote runner raised an error."""
+        return 0 if self._actors is None else int(self._actors.num_failures)
 
     def num_in_flight_async_reqs(self, tag: str | None = None) -> int:
         """How many calls wait for an answer; none between two samples."""
@@ -67,6 +71,7 @@ class RunnerCounts:
             "num_healthy_workers": self.num_healthy_remote_env_runners(),
             "num_remote_worker_restarts": self.num_remote_worker_restarts(),
             "num_env_runners_dropped_lifetime": self.num_env_runners_dropped_lifetime(),
+            "num_env_runner_failures_lifetime": self.num_env_runner_failures_lifetime(),
         }
 
     def in_flight(self) -> dict[str, int]:
@@ -123,7 +128,7 @@ class EnvRunnerGroup(RunnerCounts):
         self._merger: Any = None
 
     def get_spaces(self) -> dict[str, Any]:
-        """Give the spaces of environments and modules."""
+        """Return the spaces of environments and modules."""
         if self.local_env_runner is not None:
             spaces: dict[str, Any] = self.local_env_runner.get_spaces()
             return spaces
@@ -284,12 +289,12 @@ class EnvRunnerGroup(RunnerCounts):
             self._set_everywhere(state, is_forced=False)
 
     def connector_state(self) -> dict[str, Any]:
-        """Give the state of the env-to-module pipelines, as far as they agree."""
+        """Return the state of the env-to-module pipelines, as far as they agree."""
         state: dict[str, Any] = self._merging_pipeline().get_state()
         return state
 
     def set_connector_state(self, state: Mapping[str, Any]) -> None:
-        """Give all env-to-module pipelines a state."""
+        """Set the state of all env-to-module pipelines."""
         if state:
             self._set_everywhere({COMPONENT_ENV_TO_MODULE_CONNECTOR: state}, is_forced=False)
 

@@ -72,7 +72,7 @@ def _is_ours(path: Any) -> bool:
     place = Path(path)
     if is_url(os.fspath(path)):
         return False
-    return place.suffix == SUFFIX or (place.is_dir() and any(place.glob(f"*{SUFFIX}")))
+    return place.suffix == SUFFIX or (os.path.isdir(place) and any(place.glob(f"*{SUFFIX}")))
 
 
 def _recorded_elsewhere(given: Any) -> list[Any] | None:
@@ -129,7 +129,7 @@ class OfflineData:
         self._order: list[int] = []
 
     def sample(self, num_samples: int, **_: Any) -> Any:
-        """Give the next train batch by module, or episodes, whole ones, with so many steps.
+        """Return the next train batch by module, or episodes, whole ones, with so many steps.
 
         Args:
             num_samples: How many steps episodes have at least.

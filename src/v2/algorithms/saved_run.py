@@ -66,7 +66,7 @@ class SavedFolder(os.PathLike[str]):
 
     @contextmanager
     def as_directory(self) -> Iterator[str]:
-        """Give the folder for a `with`."""
+        """Return the folder, for use in a `with` statement."""
         yield self.path
 
 

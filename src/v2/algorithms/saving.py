@@ -71,7 +71,7 @@ class SavedAlgorithm(Checkpointable):
     def get_state(
         self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Give everything that a run needs to go on.
+        """Return everything that is needed to resume a run.
 
         Args:
             components: Only these of "learner_group", "env_runner", "eval_env_runner" and
@@ -117,7 +117,7 @@ class SavedAlgorithm(Checkpointable):
         self._after_loading(self._loaded_random)
 
     def _after_loading(self, random_states: Any) -> None:
-        """Give env runners what learner and connectors have now, and their random numbers."""
+        """Send the state of the learner and connectors, and random states, to the env runners."""
         for group in (self.env_runner_group, self._evaluation.group):
             if group is None:
                 continue
@@ -158,7 +158,7 @@ class SavedAlgorithm(Checkpointable):
 
     @override
     def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:
-        """Give the learners and the env runners of this process."""
+        """Return the learners and the env runners of this process."""
         found: list[tuple[str, Checkpointable]] = []
         for name, group in self._random_groups():
             if group.local_env_runner is not None:

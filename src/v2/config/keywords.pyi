@@ -1,16 +1,19 @@
 # Made of the tables of settings by `make stubs`.
 from _typeshed import DataclassInstance
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
 from gymnasium.spaces import Space
 
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.spec import RLModuleSpec
-from .search_space import Domain
+
+class _Domain(Protocol):
+    @property
+    def domain_str(self) -> str: ...
 
 Function: TypeAlias = Callable[..., Any]
-Open: TypeAlias = Domain | Mapping[str, Any]  # what a trial has a value for
+Open: TypeAlias = _Domain | Mapping[str, Any]  # a search space of Ray Tune's
 Schedule: TypeAlias = float | Sequence[Sequence[float]]
 
 class PythonEnvironment(TypedDict, total=False):

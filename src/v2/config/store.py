@@ -11,6 +11,7 @@ from typing_extensions import Self
 
 from ...core.data.damage import at
 from ...core.errors import ConfigError
+from .in_ray_tune import accept_as_space, announce
 from .policies import PolicySpec
 from .section import Section, UnknownSettingError, unknown_setting
 
@@ -37,7 +38,7 @@ class SettingsStore:
     """
 
     SECTIONS: ClassVar[Mapping[str, Section]] = {}
-    """What can be set, by the name of the method that sets it."""
+    """Sections of settings, by the name of their method."""
 
     def __init__(self) -> None:
         self._is_frozen = False
@@ -66,11 +67,11 @@ class SettingsStore:
         return f"<{type(self).__name__} {', '.join(changed[:_MOST_SHOWN] + more) or 'of defaults'}>"
 
     def freeze(self) -> None:
-        """Allow no more changes."""
+        """Disallow further changes."""
         self._is_frozen = True
 
     def copy(self, copy_frozen: bool | None = None) -> Self:
-        """Give another config of the same settings.
+        """Return another config of the same settings.
 
         Args:
             copy_frozen: Whether the copy is frozen; None if this one is.
@@ -85,7 +86,15 @@ class SettingsStore:
         return self.copy()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all settings as a dict that `from_dict` takes back."""
+        """Return all settings as a dict that `from_dict` takes back.
+
+        If Ray Tune has been imported, `tune.Tuner("PPO")` runs this config's algorithm from now on.
+        """
+        env = self.__dict__.get("env")
+        announce(self.__dict__.get("algo_class"), leaves(getattr(env, "categories", env)))
+        return self._all()
+
+    def _all(self) -> dict[str, Any]:
         return {
             _SHOWN.get(name, name): _plain(value)
             for name, value in self.__dict__.items()
@@ -93,8 +102,8 @@ class SettingsStore:
         }
 
     def serialize(self) -> dict[str, Any]:
-        """Give all settings as a dict with the dotted names of classes and functions in it."""
-        return {name: with_leaves(_named, value) for name, value in self.to_dict().items()}
+        """Return all settings as a dict with the dotted names of classes and functions in it."""
+        return {name: with_leaves(_named, value) for name, value in self._all().items()}
 
     @classmethod
     def from_dict(cls, config_dict: Mapping[str, Any]) -> Self:
@@ -113,17 +122,6 @@ class SettingsStore:
             else:
                 self._update_one(SPELLINGS.get(key, key), value)
         return self
-
-    def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Give a copy with other values, which take the place of dicts that are there.
-
-        Args:
-            values: By the keys of `to_dict()`.
-        """
-        changed = self.copy(copy_frozen=False)
-        for key in values:
-            setattr(changed, SPELLINGS.get(key, key), None)
-        return changed.update_from_dict(values)
 
     def _update_one(self, key: str, value: Any) -> None:
         for section in type(self).SECTIONS.values():
@@ -146,6 +144,7 @@ class SettingsStore:
             UnknownSettingError: It takes no setting of that name.
             ConfigError: A value is not what the setting takes.
         """
+        accept_as_space(SettingsStore)
         for attribute, (setting, value) in type(self).SECTIONS[method].read(given).items():
             if setting.merges and isinstance(value, Mapping):
                 value = _merged(getattr(self, attribute), value)
@@ -153,7 +152,7 @@ class SettingsStore:
         return self
 
     def pop(self, key: str, *default: Any) -> Any:
-        """Give a setting; it stays, as a config without it would be none."""
+        """Return a setting without removing it, since a config needs all of its settings."""
         return self.get(key, *default) if default else self[key]
 
     @classmethod
@@ -173,7 +172,7 @@ class SettingsStore:
         return kwargs
 
     def get_state(self) -> dict[str, Any]:
-        """Give the class and all settings."""
+        """Return the class and all settings."""
         return {"class": type(self), **self.__dict__}
 
     @classmethod
@@ -202,29 +201,29 @@ class SettingsStore:
         return SPELLINGS.get(key, key) in self.__dict__ if isinstance(key, str) else False
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.to_dict())
+        return iter(self._all())
 
     def __len__(self) -> int:
-        return len(self.to_dict())
+        return len(self._all())
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Give a setting, or the default if there is none of that name."""
+        """Return a setting, or the default if there is none of that name."""
         try:
             return self[key]
         except UnknownSettingError:
             return default
 
     def keys(self) -> KeysView[str]:
-        """Give the names of all settings."""
-        return self.to_dict().keys()
+        """Return the names of all settings."""
+        return self._all().keys()
 
     def values(self) -> ValuesView[Any]:
-        """Give the values of all settings."""
-        return self.to_dict().values()
+        """Return the values of all settings."""
+        return self._all().values()
 
     def items(self) -> ItemsView[str, Any]:
-        """Give names and values of all settings."""
-        return self.to_dict().items()
+        """Return the names and values of all settings."""
+        return self._all().items()
 
 
 def _unshared(value: Any) -> Any:
@@ -255,14 +254,14 @@ def _plain(value: Any) -> Any:
 
 
 def _named(leaf: Any) -> Any:
-    """A class or function by its dotted name; whatever else as it is."""
+    """Return the dotted name of a class or function; other values are unchanged."""
     if isinstance(leaf, (type, FunctionType)):
         return f"{leaf.__module__}.{leaf.__qualname__}"
     return leaf
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """What a value holds that holds nothing further; a value by itself is its only leaf.
+    """Yield the innermost values of a nested value; a plain value is its only leaf.
 
     Example:
         >>> list(leaves({"a": [1, (2,)], "b": None}))

@@ -208,7 +208,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
     # Spaces
 
     def _connect(self) -> None:
-        """Give each piece the spaces that the piece before it makes; None is no news."""
+        """Set the input spaces of each piece to the output spaces of the previous one."""
         observation_space = self._input_observation_space
         action_space = self._input_action_space
         self._connected = self._all_pieces()
@@ -275,7 +275,7 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
     def get_state(
         self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Give the states of the pieces that have one, by name.
+        """Return the states of the pieces that have one, by name.
 
         Args:
             components: Only these names; "A/b" for one inside a nested pipeline.
@@ -305,12 +305,12 @@ class ConnectorPipelineV2(PieceList, ConnectorV2):
 
     @override
     def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:
-        """Give the pieces by name."""
+        """Return the pieces by name."""
         return [*self._named()]
 
     @override
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Give the spaces, and how to build each piece as the list is now."""
+        """Return the spaces, and how to build each piece as the list is now."""
         pieces = [(type(piece), *piece.get_ctor_args_and_kwargs()) for piece in self.connectors]
         return (), {
             "input_observation_space": self.input_observation_space,

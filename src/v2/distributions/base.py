@@ -53,12 +53,12 @@ class Distribution(abc.ABC):
         raise NotImplementedError(f"{cls.__name__} cannot be made from logits.")
 
     def to_deterministic(self) -> Distribution:
-        """Give the distribution that always draws the best action."""
+        """Return the distribution that always draws the best action."""
         raise NotImplementedError(f"{type(self).__name__} has no deterministic counterpart.")
 
     @classmethod
     def get_partial_dist_cls(cls, **partial_kwargs: Any) -> type[Self]:
-        """Give a subclass in which some keyword arguments are fixed.
+        """Return a subclass in which some keyword arguments are fixed.
 
         Example:
             >>> import torch

@@ -117,7 +117,7 @@ class AgentBlock:
             How many steps that were, how often agents observed, and the environments where others
             are to act now. None, and nothing is changed, where a step has to be recorded by itself.
         """
-        if transitions.failed or not self._is_open:
+        if transitions.failed or not self._is_open or any(self._running.gap_steps):
             return None
         together = self._together(layout, transitions)
         if together is None:

@@ -135,7 +135,7 @@ class EnvRunner(Checkpointable):
 
     @abc.abstractmethod
     def get_spaces(self) -> dict[str, tuple[Space[Any], Space[Any]]]:
-        """Give observation and action spaces: the environments', and those of each module."""
+        """Return observation and action spaces: the environments', and those of each module."""
 
     @abc.abstractmethod
     def sample(self, **kwargs: Any) -> list[Any]:
@@ -183,7 +183,7 @@ class EnvRunner(Checkpointable):
     def get_state(
         self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Give weights, their number, the states of both pipelines and the steps so far.
+        """Return weights, their number, the states of both pipelines and the steps so far.
 
         Args:
             components: Only these: `rl_module`, `env_to_module_connector`,
@@ -226,7 +226,7 @@ class EnvRunner(Checkpointable):
                 self.set_weights(state[COMPONENT_RL_MODULE], number)
 
     def get_weights(self) -> dict[str, Any]:
-        """Give the module's weights: `get_state` without all the rest."""
+        """Return only the weights of the module."""
         weights: dict[str, Any] = self.module.get_state()
         return weights
 
@@ -281,7 +281,7 @@ class EnvRunner(Checkpointable):
 
     @override
     def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:
-        """Give the module and both pipelines."""
+        """Return the module and both pipelines."""
         parts = (
             (COMPONENT_RL_MODULE, self.module),
             (COMPONENT_ENV_TO_MODULE_CONNECTOR, self._env_to_module),

@@ -209,9 +209,10 @@ class MultiAgentEnvRunner(RowSampling):
     @override
     def _advance(self, actions: ByEnv, *, copies: bool = True) -> AgentTransitions:
         before = perf_counter()
-        waiting = zip(actions, self.running.pending, strict=True)
+        running = self.running
+        each = zip(actions, running.pending, running.gap_steps, strict=True)
         transitions: AgentTransitions = self.stepper.advance(
-            [None if waits else action for action, waits in waiting], copies=copies
+            [None if waits and not gap else action for action, waits, gap in each], copies=copies
         )
         self._in_envs.append(perf_counter() - before)
         if self.teaching is not None:
@@ -233,6 +234,8 @@ class MultiAgentEnvRunner(RowSampling):
                 running.begin(index, transitions.observations[index], transitions.infos[index])
                 tell("on_episode_start", running.episodes[index], index)
             elif running.pending[index]:
+                if running.is_waiting(index, transitions):
+                    continue
                 running.begin(index, transitions.observations[index], transitions.infos[index])
                 tell("on_episode_start", running.episodes[index], index)
             else:

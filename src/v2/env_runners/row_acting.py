@@ -25,7 +25,7 @@ from ..connectors.module_to_env.module_to_env_pipeline import ModuleToEnvPipelin
 from ..connectors.piece_plan import Call
 from ..connectors.stateful_modules import is_multi, is_stateful
 from ..connectors.table import NotColumnar, Rows
-from ..envs.sub_envs import Transitions
+from ..envs.vector_stepper import Transitions
 from .agent_layout import alike_rows
 from .random_actions import RandomActions
 from .running_episodes import RunningEpisodes

@@ -23,7 +23,7 @@ class Sums:
     seconds: float = 0.0
 
     def get_state(self) -> list[Any]:
-        """Give all sums as plain values."""
+        """Return all sums as plain values."""
         return [self.length, self.total, self.seconds]
 
     @classmethod
@@ -131,7 +131,7 @@ class Running(abc.ABC):
         return ended
 
     def take(self, lookback: int | None) -> list[Any]:
-        """Give the episodes that are done, and what there is of the running ones.
+        """Return the episodes that are done, and what there is of the running ones.
 
         Args:
             lookback: How many steps the running ones keep as look-back; None leaves them alone.
@@ -147,7 +147,7 @@ class Running(abc.ABC):
         return finished
 
     def get_state(self) -> dict[str, Any]:
-        """Give the running episodes, between two calls of `take()`."""
+        """Return the running episodes, between two calls of `take()`."""
         return {
             "episodes": [self._written(episode) for episode in self.episodes],
             "pending": list(self.pending),

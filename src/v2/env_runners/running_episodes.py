@@ -11,7 +11,7 @@ from typing_extensions import override
 from ...core import nest
 from ...core.columns import Columns
 from ...core.data.damage import at
-from ..envs.sub_envs import Transitions
+from ..envs.vector_stepper import Transitions
 from ..episodes.episode_columns import EpisodeColumns
 from ..episodes.lookback_buffer import InfiniteLookbackBuffer
 from ..episodes.single_agent import SingleAgentEpisode
@@ -19,7 +19,7 @@ from ..episodes.stretches import first_stretch
 from .episode_metrics import EndedEpisode
 from .filling import extend, relisted
 from .late_steps import LateSteps, as_columns
-from .observation_watch import expect_finite
+from .observation_watch import expect_finite, explain_dtype
 from .running import Running
 from .step_block import BlockColumns, StepBlock, Stretch
 
@@ -74,7 +74,7 @@ class RunningEpisodes(Running):
         return episode
 
     def begin(self, index: int, observation: Any, info: dict[str, Any]) -> None:
-        """Give a pending episode its first observation."""
+        """Add the first observation to a pending episode."""
         self.episodes[index].add_env_reset(observation, info)
         self.pending[index] = False
         self.begun.append(index)
@@ -251,14 +251,14 @@ class RunningEpisodes(Running):
 
     @override
     def explain(self, error: Exception) -> None:
-        expect_finite(
-            [episode for episode in (*self.done, *self.episodes) if episode.is_reset],
-            "the module could not act",
-        )
+        begun = [episode for episode in (*self.done, *self.episodes) if episode.is_reset]
+        expect_finite(begun, "the module could not act")
+        for episode in begun:
+            explain_dtype(error, episode.get_observations(-1), "the module could not act")
 
 
 def _fill(episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns) -> None:
-    """Give an episode that has nothing all its steps: it holds rows of the block's arrays."""
+    """Fill an empty episode with all its steps, as views of the block's arrays."""
     index, steps = stretch.env, slice(stretch.start, stretch.stop)
     with_next = slice(stretch.start, stretch.stop + 1)
     episode.observations.data = nest.taken(columns.observations, (index, with_next))

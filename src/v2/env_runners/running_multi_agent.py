@@ -6,20 +6,24 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from typing_extensions import Self, override
 
 from ...core.data.damage import at
 from ...core.errors import RlconnectError, SpaceError
-from ..envs.multi_agent_envs import ALL, AgentTransitions
+from ..envs.multi_agent_envs import AgentTransitions
 from ..episodes.errors import MultiAgentEnvError
 from ..episodes.multi_agent import MappingFn, MultiAgentEpisode
 from .agent_layout import Crew
 from .episode_metrics import EndedEpisode
 from .filling import relisted
+from .observation_watch import explain_dtype
 from .running import Running, Sums
+
+_MOST_GAP_STEPS: Final = 100_000
+"""Steps without any agent after which an environment counts as stuck."""
 
 
 @dataclass
@@ -70,6 +74,8 @@ class RunningMultiAgentEpisodes(Running):
         to_act: The agents that are to act next, by environment.
         agent_steps: The steps that each agent made in each episode that ended.
         seen: The last observations of each environment.
+        gap_steps: Steps since all agents of an environment were done while `"__all__"` was False.
+            Its next episode begins with the next observations; if 0, it begins with a reset.
     """
 
     SUMS = AgentSums
@@ -89,6 +95,8 @@ class RunningMultiAgentEpisodes(Running):
         self.to_act: list[Sequence[Hashable]] = [()] * num_envs
         self.agent_steps: list[Mapping[Hashable, int]] = []
         self.seen: list[Mapping[Hashable, Any]] = [{}] * num_envs
+        self.gap_steps = [0] * num_envs
+        self._last_looks: Counter[tuple[Hashable, Hashable]] = Counter()
 
     @override
     def _new(self) -> MultiAgentEpisode:
@@ -100,14 +108,39 @@ class RunningMultiAgentEpisodes(Running):
         )
 
     def begin(self, index: int, observations: Mapping[Hashable, Any], infos: Any) -> None:
-        """Give a pending episode its first observations."""
+        """Add the first observations to a pending episode."""
         try:
             self.episodes[index].add_env_reset(observations=observations, infos=infos)
         except RlconnectError as error:
             raise _in_env(index, error) from error
         self.pending[index] = False
+        self.gap_steps[index] = 0
         self.seen[index] = observations
         self.to_act[index] = (*observations,)
+
+    def is_waiting(self, index: int, transitions: AgentTransitions) -> bool:
+        """Return True if a pending episode stays pending after a step.
+
+        Raises:
+            MultiAgentEnvError: The environment keeps running without agents.
+        """
+        if not self.gap_steps[index]:
+            return False
+        if transitions.is_over(index):
+            self.gap_steps[index] = 0
+            return True
+        if transitions.observations[index]:
+            return False
+        self.gap_steps[index] += 1
+        if self.gap_steps[index] > _MOST_GAP_STEPS:
+            raise MultiAgentEnvError(
+                f"environment {index} keeps running without agents",
+                expected="an observation of some agent, or '__all__' set to True",
+                found=f"{_MOST_GAP_STEPS} steps without observations after all agents were done",
+                hint="set terminateds['__all__'] in the last step of an episode.",
+                index=index,
+            )
+        return True
 
     def add(
         self,
@@ -137,13 +170,19 @@ class RunningMultiAgentEpisodes(Running):
         except RlconnectError as error:
             raise _in_env(index, error) from error
         if any(terminateds.values()) or any(truncateds.values()):
+            self._last_looks.update(
+                (agent, episode.module_for(agent))
+                for agent in observations
+                if agent not in episode.singles or episode.env_ts[agent][-1] < episode.env_t
+            )
             self.to_act[index] = [
                 agent
                 for agent in observations
                 if not (terminateds.get(agent) or truncateds.get(agent))
             ]
-            is_over = terminateds.get(ALL) or truncateds.get(ALL) or episode.is_done
-            return bool(is_over)
+            if episode.is_done and not transitions.is_over(index):
+                self.gap_steps[index] = 1
+            return bool(episode.is_done)
         self.to_act[index] = (*observations,)
         return False
 
@@ -180,6 +219,11 @@ class RunningMultiAgentEpisodes(Running):
         """How often each agent, and each module, observed since the last `take()`."""
         by_agent: Counter[Hashable] = Counter()
         by_module: Counter[Hashable] = Counter()
+        # Agents that end as they enter, or without an action, observe without making a step.
+        for (agent, module_id), count in self._last_looks.items():
+            by_agent[agent] += count
+            by_module[module_id] += count
+        self._last_looks.clear()
         for episode in (*self.done, *self.episodes):
             for agent, count in observations_of(episode).items():
                 by_agent[agent] += count
@@ -191,6 +235,8 @@ class RunningMultiAgentEpisodes(Running):
         spaces = self._spaces[0]
         for index, observations in enumerate(self.seen):
             for agent, observation in observations.items():
+                where = f"modules could not act: agent {agent!r} of environment {index}"
+                explain_dtype(error, observation, where)
                 shape, obs_shape = getattr(spaces.get(agent), "shape", None), np.shape(observation)
                 if shape is not None and obs_shape != shape:
                     reason = f"an observation of shape {obs_shape}"
@@ -199,7 +245,7 @@ class RunningMultiAgentEpisodes(Running):
                 else:
                     continue
                 raise SpaceError(
-                    f"modules could not act: agent {agent!r} of environment {index}",
+                    where,
                     expected=f"finite numbers of shape {shape}",
                     found=reason,
                     hint="look at what the environment's reset() and step() return for it.",
@@ -209,14 +255,19 @@ class RunningMultiAgentEpisodes(Running):
 
     @override
     def get_state(self) -> dict[str, Any]:
-        to_act, seen = [list(agents) for agents in self.to_act], [dict(each) for each in self.seen]
-        return {**super().get_state(), "to_act": to_act, "seen": seen}
+        return {
+            **super().get_state(),
+            "to_act": [list(agents) for agents in self.to_act],
+            "seen": [dict(each) for each in self.seen],
+            "gap_steps": list(self.gap_steps),
+        }
 
     @at()
     @override
     def set_state(self, state: Mapping[str, Any]) -> None:
         super().set_state(state)
         self.to_act, self.seen = list(state["to_act"]), list(state["seen"])
+        self.gap_steps = list(state.get("gap_steps", self.gap_steps))
 
     @override
     def _written(self, episode: MultiAgentEpisode) -> dict[str, Any]:

@@ -11,9 +11,7 @@ from typing_extensions import override
 
 from ...core.columns import DEFAULT_AGENT_ID, DEFAULT_MODULE_ID, Columns
 from ..connectors.module_to_env.listify_data_for_vector_env import listed
-from ..envs.foreign_envs import ForeignEnvs
-from ..envs.sub_envs import Transitions
-from ..envs.sync_envs import one_by_one
+from ..envs.vector_stepper import Transitions, VectorStepper, one_by_one
 from ..envs.vectorising import make_vector_env
 from ..episodes.episode_columns import EpisodeColumns
 from ..episodes.single_agent import SingleAgentEpisode
@@ -67,7 +65,7 @@ class SingleAgentEnvRunner(RowSampling):
 
     @override
     def _stepper_of(self, env: Any) -> Any:
-        return ForeignEnvs(lambda: self.env)
+        return VectorStepper(lambda: self.env)
 
     @override
     def _begin_with_envs(self) -> None:

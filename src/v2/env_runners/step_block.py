@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core import nest
 from ...core.types import Array, Nest
-from ..envs.sub_envs import Transitions
+from ..envs.vector_stepper import Transitions
 
 
 class Stretch(NamedTuple):

@@ -13,7 +13,7 @@ from ...core.errors import ConfigError
 from ...core.types import Array
 from ..config.file_settings import ToldPath
 from ..envs.multi_agent_envs import AgentTransitions
-from ..envs.sub_envs import Transitions
+from ..envs.vector_stepper import Transitions
 
 
 class Teaching:

@@ -13,7 +13,8 @@ import gymnasium as gym
 
 from ...core.errors import ConfigError
 from .multi_agent_envs import AgentTransitions, MultiAgentEnvs, copied
-from .sub_envs import EnvMaker, Seeds
+from .restarting_env import EnvMaker
+from .vector_stepper import Seeds
 
 _NEEDED = ("num_envs", "single_observation_space", "single_action_space", "reset", "step")
 

@@ -11,11 +11,14 @@ import numpy as np
 from typing_extensions import override
 
 from ...core.errors import ConfigError
+from ...core.text.visible import visible
 from ..episodes.errors import MultiAgentEnvError
 from .context import EnvContext
 from .multi_agent_env import spaces_by_agent
 from .registry import env_creator_of
-from .sub_envs import EnvMaker, Seeds, SubEnvs
+from .restarting_env import EnvMaker
+from .sub_envs import SubEnvs
+from .vector_stepper import Seeds
 from .vectorising import env_contexts, mode_of
 
 ALL: Final = "__all__"
@@ -38,6 +41,12 @@ class AgentTransitions(NamedTuple):
     truncateds: list[Mapping[Any, Any]]
     infos: list[Mapping[Any, Any]]
     failed: dict[int, str]
+
+    def is_over(self, index: int) -> bool:
+        """Return True unless the environment sets `"__all__"` to False."""
+        flags = self.terminateds[index], self.truncateds[index]
+        given = [each[ALL] for each in flags if ALL in each]
+        return any(given) or not given
 
 
 _TRIAL_SEED: Final = 42
@@ -100,7 +109,7 @@ class MultiAgentEnvs(SubEnvs, gym.vector.VectorEnv):
         return [row[0] for row in resets], [row[-1] for row in resets]
 
     @override
-    def advance(  # type: ignore[override]  # by agent
+    def advance(
         self, actions: Sequence[Mapping[Any, Any] | None], *, copies: bool = True
     ) -> AgentTransitions:
         """Step the environments.
@@ -201,6 +210,7 @@ def _checked(env: Any) -> Any:
 def _five(index: int, returned: Any) -> Any:
     """What `step` returned, if it is five dicts by agent."""
     if type(returned) is tuple and [*map(type, returned)] == _DICTS:
+        _check_rewards(index, returned[1])
         return returned
     if not isinstance(returned, (tuple, list)) or len(returned) != len(_RETURNED):
         raise MultiAgentEnvError(
@@ -216,7 +226,23 @@ def _five(index: int, returned: Any) -> Any:
             if value is None and name == "infos":
                 continue
             raise _not_by_agent(index, "step()", name, value)
+    _check_rewards(index, returned[1])
     return returned
+
+
+def _check_rewards(index: int, rewards: Mapping[Any, Any]) -> None:
+    for agent, reward in rewards.items():
+        try:
+            float(reward)
+        except (TypeError, ValueError):
+            raise MultiAgentEnvError(
+                f"environment {index} returned a reward of agent {agent!r} that is no number",
+                expected="a number",
+                found=visible(repr(reward), 100),
+                hint="leave the agent out of the rewards, or return 0.0, if it earned nothing.",
+                index=index,
+                agent_id=agent,
+            ) from None
 
 
 def _not_by_agent(index: int, where: str, name: str, value: Any) -> MultiAgentEnvError:

@@ -49,13 +49,18 @@ class RowReader:
         for index, observation in enumerate(observations):
             reason = explain_mismatch(self.space, observation)
             if reason is not None:
-                return SpaceError(
-                    f"environment {index} returned an observation outside of its space",
-                    found=reason,
-                    hint="let observation_space be what reset() and step() return.",
-                    index=index,
-                )
+                return outside_of_space(index, reason)
         return SpaceError("the environments returned no observations", found=str(error))
+
+
+def outside_of_space(index: int, reason: str) -> SpaceError:
+    """Return the error for an observation that does not fit its space."""
+    return SpaceError(
+        f"environment {index} returned an observation outside of its space",
+        found=reason,
+        hint="let observation_space be what reset() and step() return.",
+        index=index,
+    )
 
 
 def _rows_of(space: spaces.Space[Any]) -> Rows:

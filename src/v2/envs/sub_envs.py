@@ -1,4 +1,4 @@
-"""Several environments stepped together: what both ways of running them share."""
+"""Several environments stepped together in this process: restarts, seeds and state."""
 
 from __future__ import annotations
 
@@ -6,49 +6,26 @@ import abc
 import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.vector.utils import concatenate, create_empty_array
 
 from .env_memory import memory_of, remember
 from .failures import EnvStepError, step_error, told
 from .generator_states import generator_of, generator_state
-from .rows import RowReader
+from .restarting_env import EnvMaker
+from .vector_stepper import Seeds
 
 _log: Final = logging.getLogger(__name__)
 _ATTEMPTS: Final = 3
-
-EnvMaker: TypeAlias = Callable[[], gym.Env[Any, Any]]
-Seeds: TypeAlias = int | list[int | None] | None
-"""One for the first environment, which the others count on from, or one for each."""
-
-
-class Transitions(NamedTuple):
-    """One step of all environments, an item each; flat observations are the rows of an array.
-
-    An environment whose episode ended in the step before was only reset: its observation is the
-    first of a new episode. `finals` holds the last observation and infos of episodes that ended
-    where the vector resets in the very same step. `failed` holds what went wrong with environments
-    that raised or hung: no step was made there, and their episode is over. In both cases the
-    observation is the first of the next episode.
-    """
-
-    observations: Any
-    rewards: list[float]
-    terminateds: list[bool]
-    truncateds: list[bool]
-    infos: list[dict[str, Any]]
-    finals: dict[int, tuple[Any, dict[str, Any]]]
-    failed: dict[int, str]
 
 
 class SubEnvs(abc.ABC):
     """Environments that are reset in the step after an episode's end, and made anew if they fail.
 
     A mixin for `gymnasium.vector.VectorEnv`. `advance` is the step of env runners, which gives
-    infos and observations one by one; `step` and `reset` are gymnasium's.
+    infos and observations one by one.
     """
 
     num_envs: int
@@ -58,12 +35,10 @@ class SubEnvs(abc.ABC):
     envs: Any
     closed = False  # gymnasium 0.29 sets these two where its own constructor runs
     viewer: Any = None
-    _add_info: Callable[[dict[str, Any], dict[str, Any], int], dict[str, Any]]
 
     def _set_up(self, makers: Sequence[EnvMaker], *, is_restarting: bool) -> None:
         self._makers = list(makers)
         self._is_restarting = is_restarting
-        self._read = RowReader(self.single_observation_space)
         self._ended = [False] * len(self._makers)
         self._failed: dict[int, str] = {}
         self._seeds: np.random.Generator | None = None
@@ -73,8 +48,6 @@ class SubEnvs(abc.ABC):
     def vector_env(self) -> Any:
         """What gymnasium calls the vector environment: this."""
         return self
-
-    # What the two ways of running do differently
 
     @abc.abstractmethod
     def reset_all(
@@ -91,7 +64,7 @@ class SubEnvs(abc.ABC):
         """
 
     @abc.abstractmethod
-    def advance(self, actions: Any) -> Transitions:
+    def advance(self, actions: Any) -> Any:
         """Step all environments; those whose episode has ended are reset.
 
         Args:
@@ -173,38 +146,3 @@ class SubEnvs(abc.ABC):
             return list(seed)
         self._seeds = np.random.default_rng(seed)
         return [seed + index for index in range(len(self._makers))]
-
-    # As gymnasium has it
-
-    def reset(
-        self, *, seed: Seeds = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Reset all environments.
-
-        Args:
-            seed: For the first one; the others get the numbers that follow.
-            options: Handed on.
-        """
-        rows, infos = self.reset_all(seed, options)
-        return self._stacked(rows), self._as_vector(infos)
-
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Step all environments; those whose episode has ended are reset instead."""
-        transitions = self.advance(actions)
-        return (
-            self._stacked(transitions.observations),
-            np.array(transitions.rewards, np.float64),
-            np.array(transitions.terminateds, np.bool_),
-            np.array(transitions.truncateds, np.bool_),
-            self._as_vector(transitions.infos),
-        )
-
-    def _stacked(self, rows: Sequence[Any]) -> Any:
-        space = self.single_observation_space
-        return concatenate(space, rows, create_empty_array(space, len(rows)))  # type: ignore[arg-type]
-
-    def _as_vector(self, infos: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        vector_infos: dict[str, Any] = {}
-        for index, info in enumerate(infos):
-            vector_infos = self._add_info(vector_infos, info, index)
-        return vector_infos

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import multiprocessing
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import gymnasium as gym
 
 from ...core.errors import ConfigError
 from .context import EnvContext
-from .foreign_envs import ForeignEnvs
+from .failures import EnvProcessError
 from .multi_agent_env import MultiAgentEnv
-from .process_envs import ProcessEnvs
 from .registry import env_creator_of
-from .sub_envs import SubEnvs
-from .sync_envs import SyncEnvs
+from .restarting_env import EnvMaker, RestartingEnv
+from .vector_stepper import VectorStepper
 
 # As gymnasium spells it; before 1.0 it was another word.
 _BY_ENTRY_POINT: Final = (
@@ -24,7 +25,7 @@ _BY_ENTRY_POINT: Final = (
 class MadeEnvs(NamedTuple):
     """What steps a vector of environments, and what the first one was told."""
 
-    stepper: SubEnvs | ForeignEnvs
+    stepper: VectorStepper
     context: EnvContext
 
 
@@ -53,15 +54,46 @@ def make_vector_env(config: Any, worker_index: int = 0, num_workers: int = 0) ->
     if mode == "vector_entry_point":
         return _by_entry_point(config, contexts)
     creator = env_creator_of(config.env)
-    makers = [lambda context=context: _checked(creator(context)) for context in contexts]
     is_restarting = bool(config.restart_failed_sub_environments)
     timeout = config.env_step_timeout_s
-    envs: SyncEnvs | ProcessEnvs
-    if mode == "async" or timeout is not None:  # Only a process can be told to end.
-        envs = ProcessEnvs(makers, is_restarting=is_restarting, timeout=timeout)
-    else:
-        envs = SyncEnvs(makers, is_restarting=is_restarting)
-    return MadeEnvs(envs, contexts[0])
+
+    def maker(context: EnvContext) -> EnvMaker:
+        make = lambda: _checked(creator(context))  # noqa: E731  # it is pickled by value
+        index = context.vector_index
+        return lambda: RestartingEnv(make, index, is_restarting=is_restarting)
+
+    makers = [maker(context) for context in contexts]
+    is_async = mode == "async" or timeout is not None  # Only a process can be told to end.
+    stepper = VectorStepper(
+        lambda: _async_vector(makers) if is_async else gym.vector.SyncVectorEnv(makers),
+        is_restarting=is_restarting,
+        timeout=timeout,
+        has_memory=True,
+    )
+    return MadeEnvs(stepper, contexts[0])
+
+
+def _async_vector(makers: Sequence[EnvMaker]) -> gym.vector.AsyncVectorEnv:
+    """Start a process for each environment.
+
+    Raises:
+        EnvProcessError: A process ended at its start.
+    """
+    try:
+        return gym.vector.AsyncVectorEnv(makers)
+    except ValueError as error:
+        if "shared_memory" not in str(error):
+            raise
+        return gym.vector.AsyncVectorEnv(makers, shared_memory=False)  # a space of the user's own
+    except (EOFError, ConnectionError) as error:
+        method = multiprocessing.get_start_method()
+        raise EnvProcessError(
+            "the process of an environment has ended at its start",
+            hint=""
+            if method == "fork"
+            else f"processes start by {method!r} here and import the script first: put what it "
+            'runs below `if __name__ == "__main__":`.',
+        ) from error
 
 
 def mode_of(mode: Any) -> str:
@@ -97,7 +129,7 @@ def _by_entry_point(config: Any, contexts: list[EnvContext]) -> MadeEnvs:
             **contexts[0],
         )
 
-    stepper = ForeignEnvs(make, is_restarting=bool(config.restart_failed_sub_environments))
+    stepper = VectorStepper(make, is_restarting=bool(config.restart_failed_sub_environments))
     return MadeEnvs(stepper, contexts[0])
 
 

@@ -380,8 +380,16 @@ class AgentColumns(Episode):
         return total
 
     def get_terminateds(self) -> dict[Hashable, bool]:
-        """Which agents are terminated, and under "__all__" whether the episode is."""
-        flags = {agent: single.is_terminated for agent, single in self.singles.items()}
+        """Return which agents are terminated, and under "__all__" whether the episode is.
+
+        As in RLlib, this includes agents that were truncated in the step that ended the episode.
+        Their own episodes are truncated only, so that values are bootstrapped.
+        """
+        flags = {
+            agent: single.is_terminated
+            or (self.is_terminated and single.is_truncated and self.env_ts[agent][-1] == self.env_t)
+            for agent, single in self.singles.items()
+        }
         return {**flags, ALL: self.is_terminated}
 
     def get_truncateds(self) -> dict[Hashable, bool]:

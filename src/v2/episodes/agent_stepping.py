@@ -80,11 +80,7 @@ def add_step(
         episode.is_terminated = bool(terminateds.get(ALL))
         episode.is_truncated = bool(truncateds.get(ALL))
         if agents and not episode.is_done and all(single.is_done for single in agents.values()):
-            # As in RLlib: once all agents are done, however, the episode is terminated, and with it
-            # who ended in this step.
-            episode.is_terminated = True
-            for agent, *_ in (*completed, *idle_ends):
-                agents[agent].is_terminated = True
+            episode.is_terminated = True  # as in RLlib, however its agents ended
 
 
 def add_agent(episode: MultiAgentEpisode, agent: Hashable, observation: Any, infos: Any) -> None:

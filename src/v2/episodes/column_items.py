@@ -217,10 +217,10 @@ def expect_space(space: AnySpace | None) -> AnySpace:
 
 
 def one_hot(values: Nest, space: AnySpace | None) -> Nest:
-    """Discrete and MultiDiscrete leaves as one-hot rows, the others as they are."""
+    """Discrete and MultiDiscrete leaves as one-hot rows, the others and empty ones as they are."""
 
     def encoded(leaf: AnySpace, value: Any) -> Any:
-        if kind_of(leaf) in ("Discrete", "MultiDiscrete"):
+        if kind_of(leaf) in ("Discrete", "MultiDiscrete") and np.size(value):
             return one_hot_in_space(np.asarray(value), leaf)
         return value
 

@@ -111,7 +111,7 @@ class EpisodeColumns:
         )
 
     def get_state(self) -> dict[str, Any]:
-        """Give it as plain data."""
+        """Return plain data."""
         return {
             "ids": [*self.ids],
             "started": [*self.started],

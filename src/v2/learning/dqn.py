@@ -24,8 +24,6 @@ from ..modules.dqn import (
 )
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.torch_model import TargetCopies
-from .dense_dqn import DenseDQN
-from .dense_learner import DenseLearner
 from .learner import Learner
 from .losses import RowMean
 from .optimizers import adam
@@ -36,6 +34,7 @@ from .q_losses import (
     of_actions,
     worth_of_the_next,
 )
+from .torch_learner import TorchLearner
 from .train_batch import needed
 
 
@@ -111,13 +110,8 @@ class DQNLearner(TargetNetworkLearner):
         return [QNetAPI, TargetNetworkAPI]
 
 
-class DQNTorchLearner(DQNLearner, DenseLearner):
-    """DQN on torch modules: double or not, with values or distributions over returns.
-
-    Dense networks as they come learn by `DenseDQN`.
-    """
-
-    _BY_HAND = DenseDQN
+class DQNTorchLearner(DQNLearner, TorchLearner):
+    """DQN on torch modules: double or not, with values or distributions over returns."""
 
     @override
     def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
@@ -161,21 +155,14 @@ class DQNTorchLearner(DQNLearner, DenseLearner):
         self._keep(module_id, loss, terms.td_error, chosen.detach(), mask, fwd_out)
         return loss
 
-    @override
-    def _loss_by_hand(self, module_id: str, by_hand: Any, batch: Mapping[str, Any]) -> Tensor:
-        terms = by_hand.terms(batch, self._config_of(module_id))
-        self._keep(module_id, terms.loss, terms.td_error, terms.chosen)
-        loss: Tensor = terms.loss
-        return loss
-
     def _keep(
         self,
         module_id: str,
         loss: Tensor,
         td_error: Tensor,
         chosen: Tensor,
-        mask: Tensor | None = None,
-        fwd_out: Mapping[str, Tensor] | None = None,
+        mask: Tensor | None,
+        fwd_out: Mapping[str, Tensor],
     ) -> None:
         """Keep each row's error for the buffer, and what the loss is made of for `metrics`."""
         self.metrics.log_value((module_id, names.TD_ERROR_KEY), td_error, reduce="item_series")
@@ -189,7 +176,7 @@ class DQNTorchLearner(DQNLearner, DenseLearner):
                 QF_MIN_KEY: _extreme(values, torch.min),
                 TD_ERROR_MEAN_KEY: mean(td_error),
             }
-            if fwd_out is None or ATOMS not in fwd_out:
+            if ATOMS not in fwd_out:
                 return figures
             return {**figures, **_told_of_distributions(fwd_out)}
 

@@ -27,7 +27,7 @@ from .module_holder import Selection, load_module, load_modules
 
 if TYPE_CHECKING:
     from ..config.algorithm_config import AlgorithmConfig
-    from .learner_processes import Learners
+    from .extra_learners import ExtraLearners
 
 _log = logging.getLogger(__name__)
 
@@ -67,22 +67,21 @@ class LearnerGroup(Checkpointable):
         self._module_spec = module_spec
         self._learner: Learner = config.learner_class(config=config, module_spec=module_spec)
         self._learner.build()
-        self._others: Learners | None = None
+        self._others: ExtraLearners | None = None
         self._is_behind = self._is_module_behind = False
         if config.num_learners:
             self._others = self._begun(config, module_spec)
 
-    def _begun(self, config: AlgorithmConfig, module_spec: Any) -> Learners:
+    def _begun(self, config: AlgorithmConfig, module_spec: Any) -> ExtraLearners:
         """Begin the other learners, equal to the one here: where Ray runs, its actors."""
         import torch
 
+        from .extra_learners import LearnerProcesses, RayLearners, has_room, running_ray
         from .hardware import processor_count
-        from .learner_actors import LearnerActors, has_room, ray_that_runs
-        from .learner_processes import LearnerProcesses
         from .learner_worker import LearnerPlan
 
         count = config.num_learners
-        ray, resources = ray_that_runs(), config.learner_resources
+        ray, resources = running_ray(), config.learner_resources
         if ray is not None and not has_room(ray, resources, count):
             _log.warning(
                 "Ray has no room for %d learners with %s each: they are processes beside this one. "
@@ -117,7 +116,7 @@ class LearnerGroup(Checkpointable):
             )
 
         if ray is not None:
-            return LearnerActors(plan, count, ray, resources)
+            return RayLearners(plan, count, ray, resources)
         return LearnerProcesses(plan, count)
 
     @property
@@ -163,7 +162,7 @@ class LearnerGroup(Checkpointable):
 
     def _updated(
         self,
-        others: Learners,
+        others: ExtraLearners,
         batch: Any = None,
         batches: Sequence[Any] | None = None,
         episodes: Sequence[Any] | None = None,
@@ -182,12 +181,7 @@ class LearnerGroup(Checkpointable):
         epochs = Epochs.asked(num_epochs, size, shuffle_batch_per_epoch, num_total_minibatches)
         train_batch = learner.train_batch_of(batch, batches, episodes)
         answers = others.ask(
-            "improve",
-            train_batch,
-            epochs,
-            dict(timesteps or {}),
-            torch.get_rng_state(),
-            is_lent=True,
+            "improve", epochs, dict(timesteps or {}), torch.get_rng_state(), batch=train_batch
         )
         _, random_state, modules = answers[0]
         learner.take_improved(modules, is_changed=bool(train_batch.columns))
@@ -203,7 +197,7 @@ class LearnerGroup(Checkpointable):
     def _catch_up(self) -> None:
         """Take over what the others have learnt: all of it, but for metrics, which come anyway."""
         if self._others is not None and (self._is_behind or self._is_module_behind):
-            self._learner.set_state(self._others.ask_first("call", _state_of, {}))
+            self._learner.set_state(self._others.ask("call", _state_of, {}, learners=[0])[0])
             self._is_behind = self._is_module_behind = False
 
     def _hand_out(self) -> None:

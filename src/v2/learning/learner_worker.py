@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import socket
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import cloudpickle  # type: ignore[import-untyped]  # it has no types
 import torch
 
 from .peers import PeerLostError, Peers
@@ -44,25 +47,38 @@ class LearnerPlan:
 
 
 class LearnerWorker:
-    """Holds a learner, and has it do what the process that began it asks for."""
+    """One of several learners, and the methods that the process that started it can call."""
 
     def __init__(self, index: int) -> None:
+        with suppress(ValueError):  # Not in the main thread. The other process decides what ends.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         self._index = index
         self._learner: Any = None
 
-    def answer(self, read: Callable[[], Any], packed: Callable[[Any], Any]) -> Any:
-        """Do what a message asks for; gives a message with what came of it, or the error.
+    def place(self) -> tuple[int, str, int]:
+        """Return the process, its host as Ray knows it and a free port there."""
+        from .extra_learners import running_ray
+
+        with socket.socket() as listening:
+            listening.bind(("", 0))
+            port: int = listening.getsockname()[1]
+        return os.getpid(), running_ray().util.get_node_ip_address(), port
+
+    def respond(self, request: bytes, batch: Any) -> bytes:
+        """Call a method; return its pickled result, or the error.
 
         Args:
-            read: Gives the name of a method of this class, and arguments.
-            packed: Makes the message.
+            request: The pickled name of the method and its arguments.
+            batch: Columns in shared memory, or None.
         """
-        doing: dict[str, Any] = {"start": self.start, "improve": self.improve, "call": self.call}
+        methods: dict[str, Any] = {"start": self.start, "improve": self.improve, "call": self.call}
         try:
-            method, arguments = read()
-            return packed((True, doing[method](*arguments)))
+            method, arguments = pickle.loads(request)
+            batches = () if batch is None else (batch,)
+            result: bytes = cloudpickle.dumps((True, methods[method](*arguments, *batches)))
         except Exception as error:
-            return packed((False, described(error)))
+            result = cloudpickle.dumps((False, described(error)))
+        return result
 
     def start(self, plan: LearnerPlan) -> None:
         """Build the learner, and wait for the others."""
@@ -83,15 +99,15 @@ class LearnerWorker:
         self._learner = learner
 
     def improve(
-        self, batch: TrainBatch, epochs: Any, timesteps: Mapping[Any, Any], random_state: Any
+        self, epochs: Any, timesteps: Mapping[Any, Any], random_state: Any, batch: TrainBatch
     ) -> tuple[Any, Any, Any]:
         """Learn from this learner's rows of a batch.
 
         Args:
-            batch: The rows of all learners.
             epochs: How often and in which portions.
             timesteps: How many steps have been sampled.
             random_state: Torch's generator, for all learners the same.
+            batch: The rows of all learners.
 
         Returns:
             The metrics; and of the first learner, the generator and the modules' state.
@@ -113,8 +129,6 @@ class LearnerWorker:
 
 def described(error: Exception) -> dict[str, Any]:
     """An error as what another process can tell of it, however it is made."""
-    import cloudpickle  # type: ignore[import-untyped]  # it has no types
-
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     try:
         pickled: bytes | None = cloudpickle.dumps(error)

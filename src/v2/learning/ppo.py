@@ -16,13 +16,10 @@ from ..connectors.learner.general_advantage_estimation import add_value_targets
 from ..metrics import names
 from ..modules.apis import ValueFunctionAPI
 from ..modules.schedules import Scheduler
-from .dense_learner import DenseLearner
-from .dense_ppo import DensePPO
 from .learner import Learner
 from .losses import (
     TEACHER_COEFF,
     TEACHER_KL,
-    PPOTerms,
     RowMean,
     adapted_kl_coeff,
     ppo_terms,
@@ -30,6 +27,7 @@ from .losses import (
     value_error,
     value_explained,
 )
+from .torch_learner import TorchLearner
 from .train_batch import needed
 
 _NEEDED = (
@@ -114,26 +112,12 @@ def _set_back(schedule: Scheduler, saved: Any) -> Scheduler:
     return schedule
 
 
-class PPOTorchLearner(PPOLearner, DenseLearner):
+class PPOTorchLearner(PPOLearner, TorchLearner):
     """PPO on torch modules.
 
     A module without a value function, or with `config.use_critic=False`, learns without a value
-    loss. Dense networks as they come learn by `DensePPO`.
+    loss.
     """
-
-    _BY_HAND = DensePPO
-
-    @override
-    def _loss_by_hand(self, module_id: str, by_hand: Any, batch: Mapping[str, Any]) -> Tensor:
-        terms, values = by_hand.terms(
-            batch,
-            self._config_of(module_id),
-            self.entropy_coeff_schedulers_per_module[module_id].get_current_value(),
-            float(self.curr_kl_coeffs_per_module[module_id]),
-        )
-        self._keep(module_id, batch, terms, values)
-        total: Tensor = terms.total
-        return total
 
     @override
     def compute_loss_for_module(
@@ -174,19 +158,6 @@ class PPOTorchLearner(PPOLearner, DenseLearner):
             weight = Scheduler(config.teacher_coeff).at(self._steps)
             total = total + weight * apart
             teaching = {TEACHER_KL: apart, TEACHER_COEFF: apart.new_tensor(weight)}
-        self._keep(module_id, batch, terms, values, teaching)
-        return total
-
-    def _keep(
-        self,
-        module_id: str,
-        batch: Mapping[str, Any],
-        terms: PPOTerms,
-        values: Tensor | None,
-        teaching: Mapping[str, Tensor] | None = None,
-    ) -> None:
-        """Keep the terms of a loss for `metrics`."""
-        targets, mask = batch[Columns.VALUE_TARGETS], batch.get(Columns.LOSS_MASK)
         self._keep_terms(
             module_id,
             {
@@ -194,13 +165,14 @@ class PPOTorchLearner(PPOLearner, DenseLearner):
                 names.VF_LOSS_KEY: terms.vf_loss,
                 names.ENTROPY_KEY: terms.entropy,
                 names.LEARNER_RESULTS_KL_KEY: terms.mean_kl_loss,
-                **(teaching or {}),
+                **teaching,
             },
             late=lambda: {
                 **_value_report(values, targets, mask, self._sums(batch)),
                 **_unless_empty(names.LEARNER_RESULTS_KL_KEY, terms.mean_kl_loss, mask),
             },
         )
+        return total
 
 
 def _unless_empty(name: str, term: Any, mask: Any) -> dict[str, Any]:

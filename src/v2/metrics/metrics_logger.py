@@ -146,7 +146,7 @@ class MetricsLogger:
                 tell()
 
     def so_far(self, key: tuple[str, ...]) -> Any:
-        """Give the result under a key without what waits; 0 where there is none."""
+        """Return the result of a key without pending values; 0 if the key does not exist."""
         stat = self._stats.get(key)
         return 0 if stat is None else stat.peek()
 
@@ -157,7 +157,7 @@ class MetricsLogger:
         compile: bool = True,
         throughput: bool = False,
     ) -> Any:
-        """Give the present result under a key, a nested dict if there is more than one.
+        """Return the present result under a key, a nested dict if there is more than one.
 
         Args:
             key: The key; None for all.
@@ -199,7 +199,13 @@ class MetricsLogger:
                 for stat in self._stats.values():
                     stat.hand_over()
             return reports
-        return nested((path, stat.hand_over()) for path, stat in self._stats.items())
+        return nested((path, self._handed_over(stat)) for path, stat in self._stats.items())
+
+    def _handed_over(self, stat: Stat) -> Stat:
+        """Return what is new in a stat; the root keeps its lifetime sums."""
+        if self._is_root and isinstance(stat, LifetimeSum):
+            return stat.snapshot()
+        return stat.hand_over()
 
     def hand_over(self, name: str) -> dict[str, Any]:
         """Give what was logged under keys of that last name to `aggregate` of another logger."""
@@ -266,7 +272,7 @@ class MetricsLogger:
         self._timers.clear()
 
     def get_state(self) -> dict[str, Any]:
-        """Give everything as plain data."""
+        """Return everything as plain data."""
         self.settle()
         return {
             "stats": {_SEPARATOR.join(path): stat.get_state() for path, stat in self._stats.items()}

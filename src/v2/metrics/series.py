@@ -174,7 +174,8 @@ class ItemSeries(Series):
 
     @override
     def values(self) -> list[Any]:
-        return list(self.peek())
+        self._settle()
+        return [*self._values]
 
     @override
     def _join(self, others: Sequence[Self]) -> None:
@@ -187,8 +188,8 @@ class ItemSeries(Series):
         self._waiting.clear()
 
     @override
-    def _result(self) -> list[Any]:
-        return [*self._values]
+    def _result(self) -> Any:
+        return [*self._values] or nan
 
 
 class Sum(Series):
@@ -268,6 +269,12 @@ class LifetimeSum(Stat):
     def clear(self) -> None:
         self._waiting.clear()
         self._total = self._at_report = 0
+
+    def snapshot(self) -> Self:
+        """Return a copy, as of a report, and keep the total."""
+        self._settle()
+        self._after_report()
+        return self._copied()
 
     @override
     def throughput(self) -> float:

@@ -52,14 +52,14 @@ class Stat:
         return nan
 
     def hand_over(self) -> Self:
-        """Give all that is new to a copy that can be merged elsewhere, and begin anew."""
+        """Move everything new into a copy that can be merged elsewhere, and reset."""
         self._settle()
         handed_over = self._copied()
         self.clear()
         return handed_over
 
     def report(self) -> Any:
-        """Give the result; what is not meant to last begins anew."""
+        """Return the result, and reset what is not a lifetime statistic."""
         result = self.peek()
         self._after_report()
         return result
@@ -76,7 +76,7 @@ class Stat:
         return type(self)(window=self.window, is_cleared=self.is_cleared)
 
     def get_state(self) -> dict[str, Any]:
-        """Give settings and values as plain data."""
+        """Return settings and values as plain data."""
         self._settle()
         settings = {"kind": self.kind, "window": self.window, "is_cleared": self.is_cleared}
         return {**settings, **self._held()}

@@ -179,7 +179,7 @@ class SACCatalog(Catalog):
 
     @override
     def get_action_dist_cls(self, framework: str = "torch") -> Any:
-        """Give the squashed normal for a Box, else the categorical."""
+        """Return the squashed normal for a Box, else the categorical."""
         with torch_needed("a distribution class"):
             from ..distributions.torch_continuous import TorchSquashedGaussian
             from ..distributions.torch_discrete import TorchCategorical

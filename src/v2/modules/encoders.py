@@ -61,7 +61,7 @@ class TorchCNNEncoder(TorchModel, Encoder):
 
 
 class _RecurrentEncoder(TorchModel, Encoder):
-    """What LSTM and GRU share: a tokenizer in front, the batch axis before the layers' axis."""
+    """Base class of LSTM and GRU encoders, with a tokenizer; states are batch-first."""
 
     config: RecurrentEncoderConfig
     _state_keys: tuple[str, ...]
@@ -99,12 +99,12 @@ class _RecurrentEncoder(TorchModel, Encoder):
         )
 
     def get_initial_state(self) -> dict[str, Any]:
-        """Give zeros `(layers, cells)`."""
+        """Return zeros `(layers, cells)`."""
         shape = (self.config.num_layers, self.config.hidden_dim)
         return {key: torch.zeros(shape) for key in self._state_keys}
 
     def _outputs(self, features: Tensor, out: Tensor, *states: Tensor) -> dict[str, Any]:
-        """Columns of the layer's output, through the gate added to the features if there is one."""
+        """Return the output columns, with the gated residual connection if there is one."""
         return {
             ENCODER_OUT: out if self.gate is None else features + self.gate(out),
             Columns.STATE_OUT: {
@@ -173,7 +173,7 @@ class TorchMultiStreamEncoder(TorchModel, Encoder):
 
     def __init__(self, config: MultiStreamEncoderConfig) -> None:
         super().__init__(config)
-        streams = sorted(config.base_encoder_configs.items())  # features lie in order of name
+        streams = sorted(config.base_encoder_configs.items())  # features are sorted by name
         self.base_encoders = nn.ModuleDict(
             {name: stream.build(framework="torch") for name, stream in streams}
         )
@@ -250,7 +250,7 @@ class TorchStatefulActorCriticEncoder(TorchActorCriticEncoder, StatefulActorCrit
     """
 
     def get_initial_state(self) -> dict[str, Any]:
-        """Give the shared encoder's, or `{ACTOR: ..., CRITIC: ...}`."""
+        """Return the shared encoder's, or `{ACTOR: ..., CRITIC: ...}`."""
         if self.config.shared:
             return self.encoder.get_initial_state()  # type: ignore[no-any-return]  # a submodule
         return {

@@ -131,7 +131,7 @@ class MultiRLModule(RLModule):
 
     @override
     def get_initial_state(self) -> dict[str, Any]:
-        """Give the modules' own states by id, empty ones too."""
+        """Return the modules' own states by id, empty ones too."""
         return {key: module.get_initial_state() for key, module in self._rl_modules.items()}
 
     @override
@@ -182,19 +182,19 @@ class MultiRLModule(RLModule):
         return results if return_dict else list(results.values())
 
     def get(self, module_id: str, default: Any = None) -> Any:
-        """Give a module, or the default where there is none of that id."""
+        """Return a module, or the default where there is none of that id."""
         return self._rl_modules.get(module_id, default)
 
     def items(self) -> ItemsView[str, RLModule]:
-        """Give ids with modules."""
+        """Return the ids and modules."""
         return self._rl_modules.items()
 
     def keys(self) -> KeysView[str]:
-        """Give the ids."""
+        """Return the ids."""
         return self._rl_modules.keys()
 
     def values(self) -> ValuesView[RLModule]:
-        """Give the modules."""
+        """Return the modules."""
         return self._rl_modules.values()
 
     def __getitem__(self, module_id: str) -> RLModule:
@@ -232,7 +232,7 @@ class MultiRLModule(RLModule):
         inference_only: bool = False,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Give the weights by module id, of `components` alone, or of all but `not_components`."""
+        """Return the weights by module id, only of `components`, or without `not_components`."""
         return {
             module_id: module.get_state(
                 components=self._get_subcomponents(module_id, components),
@@ -272,6 +272,6 @@ class MultiRLModule(RLModule):
 
 
 def _passes(kind: type[MultiRLModule]) -> tuple[Any, ...]:
-    """What a forward pass that acts goes through."""
+    """Return the methods that a forward pass for inference calls."""
     exploring = kind.forward_exploration, kind._forward_exploration
     return *exploring, kind.forward_inference, kind._forward_inference, kind._each

@@ -66,7 +66,7 @@ class RecordedEpisodeBuffer(EpisodeReplayBuffer):
             yield episode
 
     def picked(self, picks: Sequence[Pick], *, is_sequence: bool) -> Any:
-        """Give chosen stretches, in the form of what `sample` draws.
+        """Return chosen stretches, in the form of what `sample` draws.
 
         Args:
             picks: Of which episodes, from where on, how many steps.

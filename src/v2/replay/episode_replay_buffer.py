@@ -343,7 +343,7 @@ class EpisodeReplayBuffer(HeldEpisodes):
 
     @override
     def get_state(self) -> dict[str, Any]:
-        """Give all it holds, and where its generator stands."""
+        """Return the contents and the state of the random generator."""
         return {
             **super().get_state(),
             "sampled_timesteps": self._sampled,

@@ -322,7 +322,7 @@ class HeldEpisodes:
         return [each or {} for each in column[rows]]
 
     def get_state(self) -> dict[str, Any]:
-        """Give all it holds, in columns; not the episodes whose rewards nobody can learn from."""
+        """Return the contents as columns, without episodes whose rewards are unusable."""
         spoilt = self._spoilt()
         slots = {each.slot for each in spoilt}
         episodes = [each for each in self._held.values() if each.slot not in slots]

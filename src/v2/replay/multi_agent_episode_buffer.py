@@ -82,7 +82,7 @@ class MultiAgentEpisodeReplayBuffer:
         return sum(each.env_steps for each in self._held.values())
 
     def get_module_ids(self) -> list[str]:
-        """Give the ids of the modules that it has steps of."""
+        """Return the ids of the modules that it has steps of."""
         return [*self.buffers]
 
     def get_num_episodes(self, module_id: str | None = None) -> int:
@@ -211,7 +211,7 @@ class MultiAgentEpisodeReplayBuffer:
     # State
 
     def get_state(self) -> dict[str, Any]:
-        """Give all it holds."""
+        """Return all it holds."""
         return {
             "modules": {
                 module_id: buffer.get_state() for module_id, buffer in self.buffers.items()

@@ -69,7 +69,7 @@ class Priorities:
                 levels[level][places] = add_up(below[places], axis=1)
 
     def get(self, places: Array) -> Array:
-        """Give numbers."""
+        """Return the numbers."""
         return self.sums[0][places]
 
     def find(self, marks: Array) -> Array:

@@ -54,7 +54,7 @@ class StepRows:
         return sum(leaf.nbytes // max(len(leaf), 1) for leaf in leaves)
 
     def take(self, count: int) -> Array:
-        """Give free rows."""
+        """Return free rows."""
         again = min(count, len(self._freed))
         rows = np.empty(count, np.int64)
         if again:
@@ -132,11 +132,11 @@ class StepRows:
         written(column, rows, values)
 
     def read(self, name: str, rows: Array) -> Nest:
-        """Give the values in rows of a column, as copies."""
+        """Return the values in rows of a column, as copies."""
         return nest.taken(self.columns[name], rows)
 
     def chain(self, rows: Array, length: int) -> Array:
-        """Give for each row `(B,)` itself and those behind it `(B, length)`.
+        """Return for each row `(B,)` itself and those behind it `(B, length)`.
 
         What is told behind the end of an episode is no row of it.
         """

@@ -70,7 +70,7 @@ class Checkpointable(abc.ABC):
     def get_state(
         self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Give the state as plain data, that of sub-components under their names.
+        """Return the state as plain data, that of sub-components under their names.
 
         Args:
             components: Only these sub-components; "a/b" for one inside another.
@@ -84,7 +84,7 @@ class Checkpointable(abc.ABC):
 
     @abc.abstractmethod
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Give the arguments it can be built with again."""
+        """Return the arguments that recreate the object."""
 
     def get_metadata(self) -> dict[str, Any]:
         """Give what goes into the JSON file beside the version of the layout."""
@@ -94,7 +94,7 @@ class Checkpointable(abc.ABC):
         }
 
     def get_checkpointable_components(self) -> list[tuple[str, Checkpointable]]:
-        """Give sub-components that are saved in folders of their own, by name."""
+        """Return sub-components that are saved in folders of their own, by name."""
         return []
 
     def save_to_path(
@@ -190,7 +190,7 @@ class Checkpointable(abc.ABC):
                         expected=", ".join(components) or "none at all",
                     )
                 below = part_of(path, _folder_name(first))
-                place = below if below.is_dir() else path
+                place = below if os.path.isdir(below) else path
                 with at(first):
                     components[first].restore_from_path(place, component=rest or None, **kwargs)
                 self._restored(component)
@@ -201,7 +201,7 @@ class Checkpointable(abc.ABC):
                     self.set_state(state)
             for name, part in components.items():
                 place = part_of(path, _folder_name(name))
-                if place.is_dir():
+                if os.path.isdir(place):
                     with at(name):
                         part.restore_from_path(place, **kwargs)
             self._restored(None)

@@ -5,7 +5,8 @@ import pytest
 import torch
 from gymnasium import spaces
 from rlconnect.bridge import Actor
-from rlconnect.bridge.actor.module_brain import direct_of
+from rlconnect.bridge.actor.dense_modules import direct_of
+from rlconnect.bridge.triple import V2Triple
 from rlconnect.v2 import RLModule, RLModuleSpec
 from rlconnect.v2.modules.bc import DefaultBCTorchRLModule
 from rlconnect.v2.modules.cql import DefaultCQLTorchRLModule
@@ -63,9 +64,49 @@ def test_numpy_gives_what_torch_gives(kind, model, action_space, rng):
     assert found.dtype == (np.float32 if action_space is CONTINUOUS else np.int32)
 
 
+@pytest.mark.parametrize("action_space", [spaces.Discrete(3), CONTINUOUS], ids=["one_of", "box"])
+@pytest.mark.parametrize("shares", [True, False])
+def test_fetches_in_numpy_equal_torch(shares, action_space, rng, monkeypatch):
+    """Values, distribution inputs and the log-probabilities of sampled actions."""
+    module = made(DefaultPPOTorchRLModule, action_space, {"vf_share_layers": shares})
+    obs = rng.normal(size=(40, 5)).astype(np.float32)
+    batch = {"obs": torch.from_numpy(obs)}
+    inputs = module.forward_inference(batch)["action_dist_inputs"]
+    expected = module.get_exploration_action_dist_cls().from_logits(inputs)
+    actor = Actor.from_policy(V2Triple(None, module, None), seed=0)
+    monkeypatch.setattr(torch.nn.Linear, "forward", None)  # Calling it would raise.
+
+    greedy, of_greedy = actor.act_and_fetch(obs)
+    sampled, of_sampled = actor.act_and_fetch(obs, explore=True)
+
+    monkeypatch.undo()
+    np.testing.assert_array_equal(greedy, actor.act(obs))
+    assert set(of_greedy) == set(of_sampled) == {"action_dist_inputs", "vf_preds", "action_logp"}
+    assert not of_greedy["action_logp"].any()
+    for fetched in (of_greedy, of_sampled):
+        np.testing.assert_allclose(fetched["action_dist_inputs"], inputs.detach(), atol=1e-5)
+        values = module.compute_values(batch).detach()
+        np.testing.assert_allclose(fetched["vf_preds"], values, atol=1e-5)
+    if isinstance(action_space, spaces.Discrete):
+        logp = expected.logp(torch.from_numpy(sampled)).detach()
+        np.testing.assert_allclose(of_sampled["action_logp"], logp, atol=1e-5)
+
+
+def test_samples_follow_the_probabilities(rng):
+    """Over 20,000 rows of one observation."""
+    module = made(DefaultPPOTorchRLModule, spaces.Discrete(3), {"fcnet_hiddens": [8]})
+    obs = np.tile(rng.normal(size=5).astype(np.float32), (20_000, 1))
+    logits = module.forward_inference({"obs": torch.from_numpy(obs[:1])})["action_dist_inputs"]
+    actor = Actor.from_policy(V2Triple(None, module, None), seed=0)
+
+    frequencies = np.bincount(actor.act(obs, explore=True), minlength=3) / len(obs)
+
+    np.testing.assert_allclose(frequencies, logits.softmax(-1)[0].detach(), atol=0.02)
+
+
 def test_large_weights_are_not_held_twice(monkeypatch, rng):
     """They are read where the actor's module has them, and give the same."""
-    monkeypatch.setattr("rlconnect.bridge.actor.module_brain.LARGE", 100)
+    monkeypatch.setattr("rlconnect.bridge.actor.dense_modules.LARGE", 100)
     monkeypatch.setattr("rlconnect.core.nets.numpy_layers.LARGE", 100)
     module = made(DefaultPPOTorchRLModule, spaces.Discrete(3), {"fcnet_hiddens": [8, 8]})
     obs = rng.normal(size=(6, 5)).astype(np.float32)

@@ -45,11 +45,11 @@ def courses(fast, slow, rng, *, rows=3):
     assert len(seen) > 1  # else the columns may not matter
 
 
-@pytest.mark.parametrize(("actions", "rewards"), [(1, 1), (3, 2), (1, 4)])
+@pytest.mark.parametrize(("actions", "rewards", "start"), [(1, 1, 0), (3, 2, 5), (1, 4, -1)])
 @pytest.mark.parametrize("lstm", [False, True])
-def test_previous_steps_in_observations(actions, rewards, lstm, rng):
+def test_previous_steps_in_observations(actions, rewards, start, lstm, rng):
     """One-hot rows and rewards in front of a flattening: actor, tensors and pipelines agree."""
-    acts = spaces.Discrete(3)
+    acts = spaces.Discrete(3, start=start)
     pieces = [
         PrevActionsPrevRewards(n_prev_actions=actions, n_prev_rewards=rewards),
         FlattenObservations(),
@@ -95,13 +95,11 @@ def as_program(actor, rng):
         assert np.array_equal(found.numpy(), actor.act(obs, reward=reward))
 
 
-@pytest.mark.parametrize("start", [0, 5])
-def test_rows_that_stay_rows_go_through_pipelines(start):
-    """Without a flattening behind them, or for actions that modules do not count from 0."""
-    acts = spaces.Discrete(3, start=start)
-    pieces = [PrevActionsPrevRewards()] + [FlattenObservations()] * (start > 0)
-    to_module = env_to_module_pipeline(SPACE, acts, custom=pieces)
-    module = module_for(spaces.Box(-1, 1, (6,), np.float32), spaces.Discrete(3))
+def test_rows_that_stay_rows_go_through_pipelines():
+    """The piece has no batched form without a flattening behind it."""
+    acts = spaces.Discrete(3)
+    to_module = env_to_module_pipeline(SPACE, acts, custom=[PrevActionsPrevRewards()])
+    module = module_for(spaces.Box(-1, 1, (6,), np.float32), acts)
 
     with pytest.warns(UserWarning, match="PrevActionsPrevRewards has no batched form"):
         Actor.from_v2(to_module, module, None)

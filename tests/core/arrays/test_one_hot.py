@@ -59,6 +59,22 @@ def test_tensors_and_arrays_agree(space, x):
     np.testing.assert_array_equal(rows.sum(-1), np.full(len(x), parts))
 
 
+@pytest.mark.parametrize("start", [0, 1, -1, 5])
+def test_values_of_modules_index_rows_directly(start):
+    """As RLlib's one_hot() for torch does, whatever the start; its own values are modulo n."""
+    torch = pytest.importorskip("torch")
+    single, several = Discrete(3, start=start), MultiDiscrete([2, 3], start=[start, start])
+    own = start + np.arange(3)
+
+    np.testing.assert_array_equal(one_hot_in_space(torch.arange(3), single), np.eye(3))
+    np.testing.assert_array_equal(one_hot_in_space(np.arange(3), single), np.eye(3))
+    np.testing.assert_array_equal(one_hot_in_space(own, single), np.eye(3)[own % 3])
+    np.testing.assert_array_equal(one_hot_in_space(np.array([1, 0]), several), [0, 1, 1, 0, 0])
+    outside = max(start, 0) + 3
+    with pytest.raises(SpaceError, match="does not fit"):
+        one_hot_in_space(np.array([outside]), single)
+
+
 @pytest.mark.parametrize("depth", [0, 3])
 def test_rows_of_a_length_are_arrays(depth):
     """A tensor of integers becomes an array of rows, as RLlib's function for numpy has it."""

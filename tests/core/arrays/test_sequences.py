@@ -112,5 +112,5 @@ def test_time_gets_its_axis_back():
 
 def test_nothing_to_cut_by_is_refused():
     """All three ids are needed."""
-    with pytest.raises(EpisodeError, match="where sequences end"):
+    with pytest.raises(EpisodeError, match="ends of the sequences"):
         chop_into_sequences(feature_columns=[], state_columns=[], max_seq_len=2, episode_ids=[1, 1])

@@ -36,12 +36,10 @@ def test_what_slows_a_pipeline_down_is_named():
     action = policy.action_connectors.explain().splitlines()
 
     assert agent == [
-        "Own: not planned (Own has no part() of its own); one record at a time",
+        "Own: not planned (Own does not define part()); one record at a time",
         "ObsPreprocessorConnector: planned; all agents at once",
         "StateBufferConnector: planned; all agents at once",
         "ViewRequirementAgentConnector: not planned (the view 't' of 't'); all agents at once",
     ]
     assert all(line.endswith(": planned; all agents at once") for line in action[:-1])
-    assert (
-        action[-1] == "Bolder: not planned (Bolder has no part() of its own); one record at a time"
-    )
+    assert action[-1] == "Bolder: not planned (Bolder does not define part()); one record at a time"

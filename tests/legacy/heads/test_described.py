@@ -97,7 +97,7 @@ def with_layer(index, **values):
         (with_layer(0, input="obs.x"), SpaceError, "reads what is not observed"),
         (with_layer(1, input="obs"), WeightsError, "'fc2' .dense. .*: expected 8 numbers in"),
         (with_layer(0, stride=2), ConfigError, "unknown setting"),
-        (with_layer(1, dense="fc1"), ConfigError, "a name of its own"),
+        (with_layer(1, dense="fc1"), ConfigError, "a unique name"),
         (changed(outputs={"logits": "fc2"}), SpaceError, "expected 3 numbers, found shape .8,"),
         (changed(unused=["fc1*"]), WeightsError, "'fc1.weight' in a layer"),
         (changed(unused=["nothing"]), WeightsError, "no weight of that name"),

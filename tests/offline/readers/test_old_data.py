@@ -406,19 +406,28 @@ def line_with(**columns):
     return json.dumps({"type": "SampleBatch", **rows, **ends, **columns}) + "\n"
 
 
-def test_previous_actions_of_a_dict_space_are_flat(tmp_path):
-    """Ray 1.13 writes the first previous action as a nested dict of zeros, all others flat."""
-    first = {"b": [0.0], "a": 0}
-    (tmp_path / "x.json").write_text(line_with(prev_actions=[first, [1, 0.5], [2, 0.25]]))
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ([{"b": [0.0], "a": 0}, [1, 0.5], [2, 0.25]], [[0, 0], [1, 0.5], [2, 0.25]]),
+        ([{"b": [0.0], "a": 0}, [1, 0.5], {"b": [0.0], "a": 0}], [[0, 0], [1, 0.5], [0, 0]]),
+        ([{"b": [0.0], "a": 0}] * 3, [[0, 0]] * 3),
+        ([[0, {"x": [0.0]}], [1, 0.5], [2, 0.25]], [[0, 0], [1, 0.5], [2, 0.25]]),
+        ([[0, [0.0]], [1, 0.5], [0, [0.0]]], [[0, 0], [1, 0.5], [0, 0]]),
+    ],
+)
+def test_previous_actions_of_nested_spaces_are_flat(tmp_path, written, read):
+    """Ray 1.13 writes the zeros before an episode in parts, at its first row, all others flat."""
+    (tmp_path / "x.json").write_text(line_with(prev_actions=written))
 
     dataset = open_dataset(tmp_path)
     (batch,) = dataset.sample_batches(1)
 
-    assert batch["prev_actions"].tolist() == [[0, 0], [1, 0.5], [2, 0.25]]
+    assert batch["prev_actions"].tolist() == read
     assert dataset.info()["damaged"] == []
 
 
-def test_one_odd_side_column_is_left_out_and_reported(tmp_path):
+def test_a_damaged_side_column_is_left_out_and_reported(tmp_path):
     """The rest of the line is read; a column that is needed still condemns it."""
     (tmp_path / "x.json").write_text(line_with(notes=[1, [2, 3], {"a": 1}]))
     dataset = open_dataset(tmp_path)

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import warnings
 from pathlib import Path
 
 import msgpack
@@ -273,3 +274,43 @@ def test_texts_that_repeat_are_read_some_rows_at_a_time(tmp_path):
     with_rows = parquet.ParquetFile(tmp_path / "rows.parquet")
     with (tmp_path / "rows.parquet").open("rb") as file:
         assert 1 <= rows_within(file, with_rows.metadata, 64, 1 << 20) < 64
+
+
+FLOATS = pa.list_(pa.float32())
+PARTS = pa.struct([("a", pa.int32()), ("b", FLOATS)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "action", "dtypes"),
+    [
+        (PARTS, {"a": 1, "b": [0.5, 0.25]}, ["int32", "float32"]),
+        (pa.list_(FLOATS), [[0.5, 0.25], [0.125]], ["float32", "float32"]),
+        (pa.large_list(FLOATS), [[0.5, 0.25], [0.125, 0.0]], ["float32"]),
+        (pa.float32(), 0.5, ["float32"]),
+    ],
+)
+@pytest.mark.parametrize("has_gap", [False, True])
+def test_actions_of_several_parts_keep_their_types(tmp_path, kind, action, dtypes, has_gap):
+    """Structs and lists of lists have the numbers that the file declares; so have gaps."""
+    rows, obs = 3, pa.array([[0.5]] * 3, FLOATS)
+    actions = [action, None if has_gap else action, action]
+    columns = {"eps_id": ["x"] * rows, "obs": obs, "actions": pa.array(actions, kind)}
+    ends = {"terminateds": [False, False, True], "truncateds": [False] * rows}
+    table = pa.table({**columns, "new_obs": obs, "rewards": [1.0] * rows, **ends})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DamagedDataWarning)
+        (batch,) = open_dataset(tmp_path).sample_batches(9)
+
+    found = [column for _, column in leaves(batch["actions"], "actions")]
+    assert batch.count == rows - has_gap
+    assert [str(column.dtype) for column in found] == dtypes
+    flat = np.concatenate([column[0].ravel() for column in found])
+    assert flat.tolist() == _numbers(action)
+
+
+def _numbers(value):
+    """The numbers in an action, in order."""
+    parts = list(value.values()) if isinstance(value, dict) else value
+    return [n for part in parts for n in _numbers(part)] if isinstance(parts, list) else [parts]

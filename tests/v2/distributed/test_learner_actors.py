@@ -5,11 +5,11 @@ from collections import Counter
 
 import pytest
 from rlconnect.v2 import PPO, PPOConfig
-from rlconnect.v2.learning.learner_actors import LearnerActors
-from rlconnect.v2.learning.learner_processes import (
+from rlconnect.v2.learning.extra_learners import (
     LearnerError,
     LearnerProcesses,
     LostLearnerError,
+    RayLearners,
 )
 from rlconnect.v2.learning.update_losses import LossError
 
@@ -40,7 +40,7 @@ def test_they_learn_what_one_learns():
                 shuffle_batch_per_epoch=True,
             )
 
-    assert isinstance(group._others, LearnerActors)
+    assert isinstance(group._others, RayLearners)
     assert ray.available_resources().get("CPU", 0) == 0
     assert distance(weights_of(one), weights_of(group)) < 1e-6
     group.shutdown()

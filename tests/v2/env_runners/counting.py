@@ -2,11 +2,14 @@
 
 import os
 import threading
-from multiprocessing import connection
 from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
+
+_VECTOR = gym.vector.AsyncVectorEnv
+POLL = "_poll_pipe_envs" if hasattr(_VECTOR, "_poll_pipe_envs") else "_poll"
+"""What tells a vector in processes whether all of them have answered in time."""
 
 SPACE = gym.spaces.Box(-100.0, 100.0, (2,), np.float32)
 
@@ -16,7 +19,7 @@ class Count(gym.Env):
 
     Settings: `truncate` ends episodes by truncation; `raise_at` and `hang_at` are
     `(episode, step)` at which a step raises or never returns; `nan_at` gives NaN there. A file
-    `hang_note` is written before it hangs.
+    `hang_note` is written before it hangs. `info` is added to the infos of each step.
     """
 
     def __init__(self, config=None):
@@ -46,7 +49,7 @@ class Count(gym.Env):
         observation = np.array([self.episode, self.time], np.float32)
         if here == self.settings.get("nan_at"):
             observation[1] = np.nan
-        infos = {"time": self.time}
+        infos = {"time": self.time, **self.settings.get("info", {})}
         return observation, float(self.time), is_end and not is_cut, is_end and is_cut, infos
 
     def close(self):
@@ -54,18 +57,17 @@ class Count(gym.Env):
 
 
 def patience_until(note):
-    """A `wait` whose time is up when an environment has noted that it hangs, and no sooner.
+    """A poll of all processes whose time is up when an environment has noted that it hangs.
 
     However slow the machine, others answer in time. The note is taken away, so it ends one wait.
     """
 
-    def wait(pipes, seconds):
-        if seconds is None:
-            return connection.wait(pipes)
-        while not (ready := connection.wait(pipes, 0.02)) and not note.exists():
-            pass
-        if not ready:
-            note.unlink()
-        return ready
+    def poll(vector, seconds=None):
+        pipes = vector.parent_pipes
+        while not all(pipe.poll(0.02) for pipe in pipes):
+            if note.exists():
+                note.unlink()
+                return False
+        return True
 
-    return wait
+    return poll

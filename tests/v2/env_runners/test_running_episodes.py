@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from rlconnect.v2.env_runners.running_episodes import RunningEpisodes
-from rlconnect.v2.envs.sub_envs import Transitions
+from rlconnect.v2.envs.vector_stepper import Transitions
 
 ENVS = 3
 # For each step and environment: nothing special, an end, a cut, a failure.

@@ -6,8 +6,8 @@ import sys
 
 import numpy as np
 import pytest
-from rlconnect.v2.envs.process_envs import ProcessEnvs
-from rlconnect.v2.envs.sync_envs import SyncEnvs
+from rlconnect.v2 import PPOConfig
+from rlconnect.v2.envs.vectorising import make_vector_env
 
 from ..env_runners.counting import Count
 
@@ -29,16 +29,20 @@ def test_processes_step_as_this_one_does(method):
     class Own(Count):
         """Only this function has it."""
 
-    both = [kind([Own] * 2) for kind in (SyncEnvs, ProcessEnvs)]
+    config = PPOConfig().environment(Own).env_runners(num_envs_per_env_runner=2)
+    both = [
+        make_vector_env(config.env_runners(gym_env_vectorize_mode=kind)).stepper
+        for kind in ("sync", "async")
+    ]
 
     (mine, _), (theirs, _) = (envs.reset_all(seed=3) for envs in both)
     ours, others = ([envs.advance(np.array([0, 0])) for _ in range(4)] for envs in both)
 
     assert np.array_equal(mine, theirs)
     assert [each.rewards for each in ours] == [each.rewards for each in others]
-    assert both[1].get_attr("time") == both[0].get_attr("time")
+    assert both[1].vector_env.get_attr("time") == both[0].vector_env.get_attr("time")
     for envs in both:
-        envs.close()
+        envs.vector_env.close()
 
 
 def test_a_script_that_begins_itself_anew_is_told_of_the_guard(tmp_path):
@@ -46,10 +50,11 @@ def test_a_script_that_begins_itself_anew_is_told_of_the_guard(tmp_path):
     script = tmp_path / "train.py"
     script.write_text(
         "import multiprocessing\n"
-        "import gymnasium\n"
-        "from rlconnect.v2.envs.process_envs import ProcessEnvs\n"
+        "from rlconnect.v2 import PPOConfig\n"
+        "from rlconnect.v2.envs.vectorising import make_vector_env\n"
         "multiprocessing.set_start_method('spawn', force=True)\n"
-        "ProcessEnvs([lambda: gymnasium.make('CartPole-v1')])\n",
+        "config = PPOConfig().environment('CartPole-v1')\n"
+        "make_vector_env(config.env_runners(gym_env_vectorize_mode='async'))\n",
         encoding="utf-8",
     )
 
@@ -58,5 +63,5 @@ def test_a_script_that_begins_itself_anew_is_told_of_the_guard(tmp_path):
     )
 
     assert done.returncode != 0
-    assert "EnvProcessError: its process has ended" in done.stderr
-    assert 'put what it runs under `if __name__ == "__main__":`' in done.stderr
+    assert "EnvProcessError: the process of an environment has ended" in done.stderr
+    assert 'put what it runs below `if __name__ == "__main__":`' in done.stderr

@@ -272,6 +272,23 @@ def test_one_hot_parts():
     assert many["x"].shape == (2, 1)
 
 
+def test_empty_slices_are_not_one_hot():
+    """As in Ray 2.60: the column as it is, without rows."""
+    buffer = InfiniteLookbackBuffer([2, 0], space=Discrete(3))
+    buffer.finalize()
+
+    empty = buffer.get(slice(1, 1), one_hot_discrete=True)
+
+    assert (empty.shape, empty.dtype) == ((0,), np.int64)
+
+
+def test_one_hot_actions_of_a_space_that_starts_elsewhere():
+    """Modules return 0 to n - 1, which are the places in the row, as in Ray 2.60."""
+    buffer = InfiniteLookbackBuffer([0, 2], space=Discrete(3, start=1))
+
+    assert np.array(buffer.get(one_hot_discrete=True)).tolist() == [[1, 0, 0], [0, 0, 1]]
+
+
 @pytest.mark.parametrize("steps", [[9, 0], slice(-4, 1)])
 def test_gaps_between_one_hot_rows_are_float32_rows(steps):
     """Missing steps stand beside one-hot rows in their form; Ray 2.60 gives the same."""

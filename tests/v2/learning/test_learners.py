@@ -20,13 +20,12 @@ from rlconnect.v2 import (
     PPOTorchLearner,
     SACConfig,
 )
-from rlconnect.v2.learning.learner_processes import (
+from rlconnect.v2.learning.extra_learners import (
     LearnerError,
     LearnerProcesses,
     LostLearnerError,
 )
 from rlconnect.v2.learning.learner_worker import LearnerPlan
-from rlconnect.v2.learning.messages import SharedPages
 from rlconnect.v2.learning.minibatches import Epochs, minibatches
 from rlconnect.v2.learning.update_losses import LossError
 from rlconnect.v2.modules.row_part import RowPart, drawn_for_all
@@ -202,10 +201,10 @@ def test_none_outlives_the_process_that_has_begun_it():
     """Ctrl-C and a kill, in the middle of an update: its output ends, which learners hold, too."""
     code = f"""
 import os, signal
-from tests.v2.learning.conftest import FORKING, learner_processes
+from tests.v2.learning.conftest import extra_learners
 from tests.v2.learning.test_learners import Ending, STEPS, episode, group_of
 signal.signal(signal.SIGINT, signal.default_int_handler)  # It may be ignored around the tests.
-learner_processes.subprocess = FORKING
+extra_learners.START_METHOD = "fork"
 for ending in {[*map(int, ENDINGS)]}:
     if not os.fork():
         group = group_of(2, Ending, learner_config_dict={{"signal": ending}})
@@ -396,19 +395,6 @@ def test_draws_are_those_of_all_rows():
     torch.manual_seed(0)
     (own,) = drawn_for_all(Batch(), inputs[2:], lambda rows: (rows + torch.randn(rows.shape),))
     torch.testing.assert_close(own, whole[2:])
-
-
-def test_messages_grow_and_last():
-    """Larger messages follow smaller ones; what is not lent outlives the next."""
-    sender = SharedPages()
-    receiver = SharedPages(os.dup(sender.file))
-    first = receiver.unpacked(sender.packed({"a": np.arange(3), "b": torch.zeros(0, 2)}))
-    second = receiver.unpacked(sender.packed(torch.ones(100_000, dtype=torch.bfloat16)))
-
-    assert first["a"].tolist() == [0, 1, 2]
-    assert first["b"].shape == (0, 2)
-    assert second.dtype is torch.bfloat16
-    assert float(second.float().sum()) == 100_000
 
 
 def test_re_weighted_cloning(forked):

@@ -125,6 +125,28 @@ def test_handed_over_values_count_once():
     assert reports == [{"steps": 5, "all": 5}, {"steps": 5, "all": 10}]
 
 
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_the_root_keeps_lifetime_sums(is_compiled):
+    """As in Ray 2.60: whichever form `reduce` returns, the sum of all values goes on."""
+    root = MetricsLogger(root=True)
+    root.log_value("all", 8, reduce="lifetime_sum")
+    reduced = root.reduce(compile=is_compiled)["all"]
+
+    root.log_value("all", 7)
+
+    assert (reduced if is_compiled else reduced.peek()) == 8
+    assert root.peek("all") == 15
+
+
+def test_a_series_without_items_is_nan():
+    """As in Ray 2.60."""
+    logger = MetricsLogger()
+    logger.log_value("seen", 1, reduce="item_series", window=3)
+    logger.reduce()
+
+    assert np.isnan(logger.peek("seen"))
+
+
 def test_an_average_that_did_not_move_is_not_merged():
     """A moving average goes on where it is, and only news of it reach the root."""
     worker, root = MetricsLogger(), MetricsLogger(root=True)

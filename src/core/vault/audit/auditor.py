@@ -8,7 +8,6 @@ import struct
 import zipfile
 import zlib
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,8 +23,8 @@ from ..decode.load_limits import Budget, Limits, one_load
 from ..decode.msgpack_file import array_in, decode_msgpack
 from ..decode.pickle_machine import DAMAGED, PickleMachine, Trace
 from ..decode.standins import GlobalRef, PersistentRef
-from ..decode.torch_file import MAX_MEMBERS
 from ..decode.walk import children
+from ..decode.zip_archives import opened_zip
 from ..files.json_text import check_text
 from ..files.number_files import ZIP_ERRORS
 from ..files.reading import read_bytes, read_head
@@ -113,11 +112,8 @@ class Auditor:
 
     def _zip(self, data: bytes | memoryview, place: str, depth: int) -> None:
         try:
-            with zipfile.ZipFile(BytesIO(data)) as archive:
-                members = archive.infolist()
-                if len(members) > MAX_MEMBERS:
-                    raise LimitExceededError(f"an archive of more than {MAX_MEMBERS:,} members")
-                for member in members:
+            with opened_zip(data, self.limits) as archive:
+                for member in archive.infolist():
                     self.budget.work(HEAD, "the archive")
                     inside = f"{place} > {member.filename[:200]}"
                     try:

@@ -9,24 +9,22 @@ pickle   what people call `.pt` and wrote with `pickle.dump`
 
 from __future__ import annotations
 
-import io
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable
 from typing import Any, Final
 
-from ...errors import CheckpointError, CorruptCheckpointError, LimitExceededError
+from ...errors import CheckpointError, CorruptCheckpointError
 from .constructors import Storage, storage_dtype
 from .pickle_machine import DAMAGED, PickleMachine
 from .standins import GlobalRef, shown
+from .zip_archives import opened_zip
 
 STREAM_MAGIC: Final = 0x1950A86A20F9469CFC6C
-MAX_MEMBERS: Final = 20_000
 # Reading the directory and one small member takes as long as this many plain opcodes.
 MEMBER_STEPS: Final = 60
 CHUNK: Final = 1 << 20
-_DIRECTORY_ENTRY: Final = b"PK\x01\x02"
 MachineMaker = Callable[[bytes | memoryview], PickleMachine]
 
 
@@ -59,13 +57,9 @@ def _storage_id(id_: Any) -> tuple[str, str, int]:
 
 def _decode_zip(data: bytes, machine_for: MachineMaker) -> Any:
     machine = machine_for(b"")
-    # Counted before `zipfile` makes an object of each.
-    members = data.count(_DIRECTORY_ENTRY)
-    if members > MAX_MEMBERS:
-        raise LimitExceededError(f"an archive of more than {MAX_MEMBERS:,} members")
-    machine.budget.work(members * MEMBER_STEPS, "the archive")
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with opened_zip(data, machine.budget.limits) as archive:
+            machine.budget.work(len(archive.infolist()) * MEMBER_STEPS, "the archive")
             return _decode_archive(archive, machine)
     except CheckpointError:
         raise

@@ -160,7 +160,7 @@ def part_of(folder: str | os.PathLike[str], name: str) -> Path:
     path = Path(folder)
     for step in name.split("/"):
         path = path / step
-        if path.is_symlink() and cached_file(path) is None:
+        if os.path.islink(path) and cached_file(path) is None:
             raise _is_link(path.name, path.parent)
     return path
 
@@ -230,12 +230,12 @@ def _all_or_passing(descriptor: int, size: int) -> bytes | PassingBytes:
 
 def opened(path: Path, follow: bool) -> int:
     """A descriptor of the file at a path, which may be a link of any kind if `follow`."""
-    is_link = not (follow or NO_FOLLOW) and path.is_symlink()
+    is_link = not (follow or NO_FOLLOW) and os.path.islink(path)
     try:
         if not is_link:
             return os.open(path, READ_FLAGS | (0 if follow else NO_FOLLOW))
     except (OSError, ValueError) as error:
-        if follow or not path.is_symlink():
+        if follow or not os.path.islink(path):
             raise access_error(path, error) from None
     cached = cached_file(path)
     if cached is None:
@@ -248,8 +248,13 @@ def opened(path: Path, follow: bool) -> int:
 
 def read_head(path: Path, count: int, *, follow: bool = True) -> bytes:
     """At most the first `count` bytes of a regular file, which may be a link where it was named."""
-    with _plain(path, follow) as file:
-        return file.read(count)
+    try:
+        with _plain(path, follow) as file:
+            return file.read(count)
+    except CheckpointError:
+        raise
+    except OSError as error:
+        raise access_error(path, error) from None
 
 
 def read_tail(path: Path, count: int) -> bytes:
@@ -281,13 +286,13 @@ def checked_size(
             hint=allow_more("max_file_bytes"),
             file=name,
         )
-    holes = _holes(descriptor, facts)
+    holes = holes_in(descriptor, facts)
     if holes:
         allowance().spend(holes, f"what {name} lacks on the disk")
     return size, size - holes
 
 
-def _holes(descriptor: int, facts: os.stat_result) -> int:
+def holes_in(descriptor: int, facts: os.stat_result) -> int:
     """Bytes of a file that lie nowhere on the disk; 0 where the system cannot tell."""
     size, blocks = facts.st_size, getattr(facts, "st_blocks", None)
     if size < _SMALL or blocks is None or blocks * 512 >= size or not hasattr(os, "SEEK_DATA"):
@@ -376,7 +381,7 @@ def fingerprint_of(path: str | os.PathLike[str]) -> str:
     """
     target = Path(path)
     try:
-        if target.is_file():
+        if os.path.isfile(target):
             return digest_of(target)
         files = [Path(place, name) for place, _, names in os.walk(target) for name in names]
         lines = [

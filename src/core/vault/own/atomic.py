@@ -66,7 +66,7 @@ def replaced_folder(
     check: Callable[[], None] = lambda: None,
     carry: Callable[[Path, Path], None] | None = None,
 ) -> Iterator[Path]:
-    """Give an empty folder to fill; when the block ends, it takes the place of `target`.
+    """Return an empty folder to fill; when the block ends, it takes the place of `target`.
 
     If the block or the swap fails, `target` is as before and nothing is left behind. `check` is
     called once more right before the swap, and raises if `target` may not be replaced. `carry`
@@ -100,7 +100,7 @@ def replaced_folder(
 
 @contextlib.contextmanager
 def replaced_file(target: Path, before: Callable[[], None] = lambda: None) -> Iterator[Path]:
-    """Give an empty file to write; when the block ends, it takes the place of `target`.
+    """Return an empty file to write; when the block ends, it takes the place of `target`.
 
     `before` is called right before that, when the file is on the disk.
     """
@@ -124,7 +124,7 @@ def make_parents(target: Path) -> None:
     """Make the folders above a path, each of them on the disk under its name."""
     missing = []
     for parent in target.parents:
-        if parent.exists():
+        if os.path.exists(parent):
             break
         missing.append(parent)
     for parent in reversed(missing):

@@ -55,7 +55,7 @@ class AdaptActionsConnector(FormulaActionConnector):
 
     @property
     def action_space(self) -> Space[Any]:
-        """What the environment takes."""
+        """Action space of the environment."""
         return self.adapter.action_space
 
     def transform_all(self, output: PolicyOutputType) -> PolicyOutputType:

@@ -1,4 +1,4 @@
-"""What action connectors share that are a formula on an answer, for one agent or for many."""
+"""Base classes of action connectors that apply a formula, to one action or to a batch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FormulaActionConnector(ActionConnector):
 
 
 class BoundedActionConnector(FormulaActionConnector):
-    """An action connector that reads its bounds off the context; it has no state of its own."""
+    """Base class of action connectors that take bounds from the context and have no state."""
 
     def __init__(self, ctx: ConnectorContext | None = None) -> None:
         super().__init__(ctx)

@@ -37,7 +37,7 @@ class ImmutableActionsConnector(FromContext, FormulaActionConnector):
         return actions, states and locked(states), fetches and locked(fetches)
 
     def part(self) -> Contribution:
-        """Nothing: a plan hands out arrays of its own."""
+        """Return an empty contribution: the arrays of a plan are already copies."""
         return NOTHING
 
 

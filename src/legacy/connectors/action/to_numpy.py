@@ -18,7 +18,7 @@ _KEPT = (np.ndarray, np.generic, bool, int, float, complex, str, bytes)
 
 
 class ConvertToNumpyConnector(FromContext, FormulaActionConnector):
-    """Turn tensors among the actions and states into numpy arrays; fetches stay as they are.
+    """Convert tensors in actions and states to numpy arrays; fetches are unchanged.
 
     Example:
         >>> from rlconnect.legacy import ActionConnectorDataType

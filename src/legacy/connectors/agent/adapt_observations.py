@@ -56,11 +56,11 @@ class AdaptObservationsAgentConnector(ColumnsAgentConnector):
         if observation_space is None:
             raise PieceError(
                 f"{type(self).__name__} does not know what the environment gives.",
-                hint="give it an observation_space.",
+                hint="pass an observation_space.",
             )
         self.chain: Final = chain
         self.observation_space: Final = observation_space
-        # What actions come out of the policy is not this connector's concern.
+        # The action space is handled by other connectors.
         self._bound = AdapterChain(obs=chain.obs, reward=chain.reward).bind(
             observation_space, observation_space
         )

@@ -38,7 +38,7 @@ class ClipRewardAgentConnector(ColumnsAgentConnector):
         if sign and limit:
             raise PieceError(
                 "ClipRewardAgentConnector cannot clip to the sign and to a limit.",
-                hint="give either sign=True or limit=...",
+                hint="pass either sign=True or limit=...",
             )
         self.sign: Final = sign
         self.limit: Final = limit

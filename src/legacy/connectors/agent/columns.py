@@ -1,4 +1,4 @@
-"""What agent connectors share that work on columns, of one agent or of many at once."""
+"""Base classes of agent connectors that transform columns, of one agent or of a batch."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class ColumnsAgentConnector(AgentConnector):
         return AgentConnectorDataType(ac_data.env_id, ac_data.agent_id, changed)
 
     def transform_columns(self, env_id: Any, agent_id: Any, columns: dict[str, Any]) -> Any:
-        """What becomes of one agent's columns; themselves where nothing changes.
+        """Transform the columns of one agent; return them unchanged if there is nothing to do.
 
         Args:
-            env_id: Whose they are: the environment.
-            agent_id: The agent in it.
-            columns: By name; left as they are.
+            env_id: The environment.
+            agent_id: The agent.
+            columns: Columns by name; not modified.
         """
         rows = Rows([(env_id, agent_id)], {name: [value] for name, value in columns.items()})
         self.transform_all(rows)

@@ -11,12 +11,12 @@ from .columns import ColumnsAgentConnector
 
 
 class EnvSamplingAgentConnector(ColumnsAgentConnector):
-    """Change nothing; Ray 2.3 and later put it into the pipelines of its samplers.
+    """Return data unchanged; Ray 2.3 and later add this connector to sampling pipelines.
 
     Args:
         ctx: The context.
-        sign: Taken for Ray's signature; has no effect there either.
-        limit: Likewise.
+        sign: Accepted for compatibility; has no effect in Ray either.
+        limit: Accepted for compatibility; has no effect in Ray either.
 
     Example:
         >>> from rlconnect.legacy import AgentConnectorDataType

@@ -1,4 +1,4 @@
-"""List the leaves of what the policy sees: the batch axis of Ray's first connectors."""
+"""List the leaves of the network's input: the batch axis of Ray's first connectors."""
 
 from __future__ import annotations
 

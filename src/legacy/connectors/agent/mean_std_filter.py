@@ -23,12 +23,12 @@ from .columns import ColumnsAgentConnector
 
 
 class SyncedFilterAgentConnector(ColumnsAgentConnector):
-    """An agent connector that learns from what passes and can be merged with its twins.
+    """Base class of agent connectors whose statistics are updated and can be merged.
 
     Args:
         ctx: The context.
-        *args: Taken for subclasses that hand theirs on, as Ray's do.
-        **kwargs: Likewise.
+        *args: Accepted for subclasses that pass their arguments on, as in Ray.
+        **kwargs: Accepted for subclasses that pass their arguments on, as in Ray.
     """
 
     def __init__(self, ctx: ConnectorContext | None = None, *args: Any, **kwargs: Any) -> None:
@@ -216,7 +216,7 @@ class ConcurrentMeanStdObservationFilterAgentConnector(MeanStdObservationFilterA
 
 
 def mean_std_connector(policy: Any, statistics: Any) -> MeanStdObservationFilterAgentConnector:
-    """The connector of a filter that a rollout worker kept beside the policy.
+    """Return the connector of a filter that a rollout worker stored separately from the policy.
 
     `statistics` is a `FilterRecord` of the vault.
     """

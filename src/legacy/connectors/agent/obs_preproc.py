@@ -47,7 +47,7 @@ class ObsPreprocessorConnector(FromContext, ColumnsAgentConnector):
         return self._is_identity
 
     def stop_checking(self) -> None:
-        """Do not check any more, now and then, that observations lie in their space."""
+        """Disable the occasional check that observations are contained in the space."""
         self.preprocessor.samples_checks = False
 
     def transform_all(self, rows: Rows) -> None:

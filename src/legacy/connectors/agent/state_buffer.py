@@ -1,4 +1,4 @@
-"""Give the policy back what it answered one step ago."""
+"""Add the previous states, actions and rewards to the columns of a policy."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class StateBufferConnector(ColumnsAgentConnector):
         return {**columns, **answer}
 
     def part(self) -> Contribution:
-        """What it remembers, a plan remembers."""
+        """Return an empty contribution: a plan stores the previous step itself."""
         states = tuple(name for name in self._start if name.startswith("state_out_"))
         forgets = () if self.carries_actions else ("actions",)
         return Contribution(beside=("actions", *states), forgets=forgets)
@@ -143,7 +143,7 @@ class StateBufferConnector(ColumnsAgentConnector):
 
     @staticmethod
     def from_state(ctx: ConnectorContext, params: Any) -> StateBufferConnector:
-        """A connector that goes on from `params`, or afresh if Ray pickled them."""
+        """Restore a connector from `params`; if Ray pickled them, start with an empty buffer."""
         return StateBufferConnector(ctx, params)
 
     def _begin(self, env_id: Any, agent_id: Any) -> None:
@@ -152,7 +152,7 @@ class StateBufferConnector(ColumnsAgentConnector):
         self._agents.setdefault(env_id, []).append(agent_id)
 
     def _first_columns(self) -> dict[str, Any]:
-        """What stands for an answer before there is one."""
+        """Return the columns before the first action."""
         if "actions" not in self._start:
             raise self.lacks("action")
         return self._start

@@ -1,7 +1,7 @@
-"""Build the columns a policy looks at, out of what each agent saw and did before.
+"""Build the columns of a policy's view requirements from the history of each agent.
 
-What that is is kept per environment and agent only as far as some view looks back: a view of the
-newest value alone needs no history, longer ones share a `HistoryStore`.
+History is stored per environment and agent, as far back as some view looks. Views of the newest
+value need no history; longer views share a `HistoryStore`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class ViewBuilder:
         return {env_id: list(agents) for env_id, agents in self._agents.items()}
 
     def buffers_of(self, slot: Slot) -> dict[str, list[Array]]:
-        """What is kept of an agent by column, oldest first, one array a leaf."""
+        """Return the stored history of an agent by column, oldest first, one array per leaf."""
         newest = {} if slot.newest is None else slot.newest
         rows = {
             "obs" if name == "new_obs" else name: nest.map_structure(
@@ -123,9 +123,9 @@ class ViewBuilder:
         return columns
 
     def build(self, rows: Rows, known_slots: list[Slot | None] | None = None) -> dict[str, Any]:
-        """The columns of agents, a row each, none of them twice.
+        """Return the columns of distinct agents, one row per agent.
 
-        Where somebody looked already, `known_slots` are theirs.
+        `known_slots` are the slots of the agents, if they were looked up before.
         """
         if "new_obs" not in rows:
             raise _no_observation(rows.raw()[0])
@@ -303,11 +303,11 @@ def _repeated(row: Nest, count: int) -> Nest:
 
 
 _REMEMBERED: Final = frozenset({"obs", "actions", "rewards"})
-"""What a plan can remember, beside states."""
+"""Columns that a plan can store, in addition to states."""
 
 
 class KeptHistory:
-    """What is kept of one agent's running episode, to look at.
+    """Read-only view of the history of one agent's running episode.
 
     Attributes:
         agent_steps: Steps after the first observation.
@@ -318,22 +318,22 @@ class KeptHistory:
         self.agent_steps = 0 if slot is None else slot.steps
 
     def is_empty(self) -> bool:
-        """Whether the episode has not begun."""
+        """Return True if the episode has not started."""
         return self._slot is None
 
     @property
     def buffers(self) -> dict[str, list[Array]]:
-        """Rows by column, oldest first, one array a leaf: as many as some view looks back."""
+        """Rows by column, oldest first, one array per leaf, as far back as some view looks."""
         if self._builder is None or self._slot is None:
             return {}
         return self._builder.buffers_of(self._slot)
 
 
 class ViewRequirementAgentConnector(FromContext, ColumnsAgentConnector):
-    """Turn the record of each agent into the batch of one row that the policy acts on.
+    """Turn the record of each agent into the input batch of one row for the policy.
 
-    What an agent saw and did is kept per environment and agent, as far back as some view looks.
-    The first record after `reset` starts a history. A list of records is worked on as one batch.
+    History is stored per environment and agent, as far back as some view looks. The first record
+    after `reset` starts a new history. A list of records is processed as one batch.
 
     Example:
         >>> from rlconnect.legacy import AgentConnectorDataType, ViewRequirement
@@ -377,12 +377,12 @@ class ViewRequirementAgentConnector(FromContext, ColumnsAgentConnector):
 
     @property
     def builder(self) -> ViewBuilder:
-        """What builds the policy's columns, and keeps what views look back at."""
+        """The builder of the policy's columns, which stores the history."""
         return self._builder or self._make_builder()
 
     @property
     def agent_collectors(self) -> dict[Any, dict[Any, KeptHistory]]:
-        """What is kept of each agent, by environment and agent; empty for one not seen yet."""
+        """Histories by environment and agent; empty for an agent without observations."""
         builder = self._builder
         collectors: dict[Any, dict[Any, KeptHistory]] = defaultdict(
             lambda: defaultdict(lambda: KeptHistory(None, None))
@@ -395,7 +395,7 @@ class ViewRequirementAgentConnector(FromContext, ColumnsAgentConnector):
         return collectors
 
     def episode(self, env_id: Any, agent_id: Any) -> Any:
-        """What stands for an agent's running episode, another object after each reset."""
+        """Return an object that identifies an agent's running episode; it changes at each reset."""
         if self._builder is None:
             return None
         return self._builder.slots_of([(env_id, agent_id)])[0]
@@ -440,7 +440,7 @@ class ViewRequirementAgentConnector(FromContext, ColumnsAgentConnector):
         if ctx.view_requirements is None:
             raise PieceError(
                 "ViewRequirementAgentConnector needs to know what the policy looks at.",
-                hint="give the context view_requirements, or take ConnectorContext.from_policy().",
+                hint="pass view_requirements to the context, or use ConnectorContext.from_policy()",
             )
         return ViewPlan.for_inference(
             ctx.view_requirements, ctx.initial_states, flatten_actions=self._flattens()

@@ -1,4 +1,4 @@
-"""Observations that tell what was done and earned before."""
+"""Observations extended by previous actions and rewards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymnasium.spaces import Space
 from typing_extensions import override
 
 from ....core import array_namespace as xp
-from ....core.arrays.one_hot import one_hot
+from ....core.arrays.one_hot import one_hot_in_space
 from ....core.errors import SpaceError
 from ....core.step.part import Contribution, Part
 from ....core.step.recall import Column, Look
@@ -22,10 +22,10 @@ from ..connector import ConnectorV2
 
 
 class PrevActionsPrevRewards(ConnectorV2):
-    """Replace each last observation by a dict of it, the actions and the rewards before it.
+    """Replace each last observation by a dict with the previous actions and rewards.
 
-    Actions are one-hot rows, the oldest first; zeros stand for what was before the episode. As in
-    RLlib the space has these rows flat, one after the other.
+    Actions are one-hot rows, the oldest first; rows before the episode are zeros. As in RLlib,
+    these rows are flat and concatenated in the space.
 
     Args:
         input_observation_space: Of what comes in; by agent id for several agents.
@@ -114,18 +114,18 @@ class PrevActionsPrevRewards(ConnectorV2):
         present = min(self.n_prev_actions, episode.actions.len_incl_lookback())
         if present:
             actions = np.asarray(episode.get_actions(slice(-present, None)))
-            rows[-present:] = one_hot(actions - int(space.start), depth=count)
+            rows[-present:] = one_hot_in_space(actions, space)
         return rows
 
     def part(self) -> Contribution | None:
-        """What it puts into the observations of a single agent, flat as their space, as data.
+        """Return the transformation of a single agent's observations as data, flat like the space.
 
-        An action before the first one is a number that no action has: its row is all zeros.
+        An action before the first one is a number that no action has, so that its row is all zeros.
         """
         space = self.input_action_space
         actions, rewards = self.n_prev_actions, self.n_prev_rewards
-        if not isinstance(space, spaces.Discrete) or space.start != 0 or min(actions, rewards) < 1:
-            return None  # modules count actions from 0, and the space has no row for none
+        if not isinstance(space, spaces.Discrete) or min(actions, rewards) < 1:
+            return None  # the space has no row for none
         columns = (
             Column("actions", actions, np.asarray(-1, np.int32)),
             Column("rewards", rewards, np.float32(0)),

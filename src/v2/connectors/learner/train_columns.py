@@ -220,7 +220,7 @@ class TrainColumns:
             self.add(column, lambda group: group.read(Columns.OBS, **{without: True}))
 
     def number_episodes(self) -> None:
-        """Give episodes ids of their own, as the observations' piece does where it adds them."""
+        """Assign a new id to each episode, like the piece that adds observations."""
         if not self.has(Columns.OBS):
             for number, single in enumerate(self.singles):
                 if "_" not in single.id_:

@@ -160,6 +160,6 @@ class AdaptActions(ConnectorV2):
 
     @override
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Give the arguments, the adapter as plain data."""
+        """Return the arguments, the adapter as plain data."""
         args, kwargs = super().get_ctor_args_and_kwargs()
         return args, {**kwargs, "chain": self.chain.to_data()}

@@ -24,7 +24,7 @@ BATCHED: Final = (Columns.ACTIONS, Columns.ACTIONS_FOR_ENV)
 
 
 class ListifyDataForVectorEnv(ColumnarPiece):
-    """Give each column as a list; of several agents as a list of dicts, one for each episode.
+    """Return each column as a list; of several agents as a list of dicts, one for each episode.
 
     Actions of a single agent are batched, as a vector environment takes them.
     """

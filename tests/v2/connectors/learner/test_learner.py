@@ -266,6 +266,30 @@ def test_a_users_column_is_batched():
     assert batch[OWN]["squares"].tolist() == [1, 4, 1]
 
 
+def test_the_value_behind_the_last_agents_cut_is_bootstrapped():
+    """Whether agents are truncated one by one or with `"__all__"`; a terminated one is not."""
+    targets = {}
+    for name, flags in {
+        "one by one": {"truncateds": {"a": True}},
+        "all": {"truncateds": {"__all__": True}},
+        "terminated": {"terminateds": {"a": True}},
+    }.items():
+        made = MultiAgentEpisode(agent_to_module_mapping_fn=lambda agent, episode: OWN)
+        made.add_env_reset(observations={"a": vec(1, 2)})
+        made.add_env_step(
+            {"a": vec(3, 4)},
+            {"a": 1},
+            {"a": 1.0},
+            extra_model_outputs={"a": {"action_logp": -0.5}},
+            **flags,
+        )
+        batch = run(ppo_pipeline(), [made.to_numpy()], modules())[OWN]
+        targets[name] = batch["value_targets"][0].item()
+
+    assert targets["one by one"] == targets["all"]
+    assert targets["terminated"] == 1.0 != targets["all"]
+
+
 def test_advantages_need_modules_by_id():
     """A single module is refused with what to call."""
     piece = GeneralAdvantageEstimation(gamma=0.9, lambda_=0.9)

@@ -1,1 +1,0 @@
-"""Several processes behind one port: each session lives in one, which all others ask for it."""
