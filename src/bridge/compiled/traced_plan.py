@@ -22,8 +22,8 @@ from ...legacy.connectors.adapted import acted_space, seen_space
 from ...legacy.policy.policy import Policy
 from ..actor.legacy_plan import legacy_plan
 from ..actor.module_brain import as_int32
-from .connectors import TRACED, traced_action, traced_observation
-from .tape import Untraceable
+from .numpy_functions import Untraceable
+from .user_connectors import TRACED, traced_action, traced_observation
 
 _DRAWN: Final = 24
 _WIDER: Final = 64
@@ -87,7 +87,7 @@ class Tracing:
                 rows = _through(parts, _rows_of(self.space, self._drawn))
             except Exception as error:  # whatever a formula says of a shape that is not its own
                 raise Untraceable("gets what the connectors before it cannot make") from error
-            part, changed = traced_observation(connector, rows, beside)
+            part, changed = traced_observation(connector, rows, beside, is_probe=not self._drawn)
         except Untraceable as error:
             self.is_lost = True
             return str(error)
