@@ -70,7 +70,6 @@ stand-in: SpecType @ core.models.specs.typing
 stand-in: MultiAgentRLModuleConfig @ core.rl_module.marl_module
 stand-in: MultiRLModuleConfig @ core.rl_module.multi_rl_module
 stand-in: TfRLModule @ core.rl_module.tf.tf_rl_module
-compat.examples.policy_gradient: DiscreteBCTorchModule @ core.testing.torch.bc_module
 core.columns: INPUT_ENV_SINGLE_SPACES INPUT_ENV_SPACES @ env
 stand-in: TaskSettableEnv TaskType @ env.apis.task_settable_env
 stand-in: BaseEnv @ env.base_env env /ray.rllib
@@ -90,35 +89,10 @@ stand-in: MultiAgentSampleBatchBuilder SampleBatchBuilder @ evaluation.sample_ba
     evaluation
 stand-in: SyncSampler @ evaluation.sampler evaluation
 stand-in: WorkerSet @ evaluation.worker_set
-compat.examples.other_rows: AddOtherAgentsRowIndexToXYPos @
-    examples.connectors.classes.add_other_agents_row_index_to_xy_pos
-compat.examples.curiosity: CountBasedCuriosity @ examples.connectors.classes.count_based_curiosity
-compat.examples.curiosity: EuclidianDistanceBasedCuriosity @
-    examples.connectors.classes.euclidian_distance_based_curiosity
-compat.examples.environments: ActionMaskEnv @ examples.envs.classes.action_mask_env
-    examples.env.action_mask_env
-compat.examples.environments: MultiAgentCartPole MultiAgentMountainCar MultiAgentPendulum
-    MultiAgentStatelessCartPole @ examples.envs.classes.multi_agent examples.env.multi_agent
-compat.examples.environments: RandomEnv @ examples.envs.classes.random_env examples.env.random_env
-compat.examples.environments: RepeatAfterMeEnv @ examples.envs.classes.repeat_after_me_env
-    examples.env.repeat_after_me_env
-compat.examples.environments: SimpleCorridor @ examples.envs.classes.simple_corridor
-    examples.env.simple_corridor
-compat.examples.environments: StatelessCartPole @ examples.envs.classes.stateless_cartpole
+compat.aliases.example_environments: MultiAgentCartPole @ examples.envs.classes.multi_agent
+    examples.env.multi_agent
+compat.aliases.example_environments: StatelessCartPole @ examples.envs.classes.stateless_cartpole
     examples.env.stateless_cartpole
-compat.examples.environments: StatelessPendulum @ examples.envs.classes.stateless_pendulum
-    examples.env.stateless_pendulum
-compat.examples.action_masking: ActionMaskingTorchRLModule @
-    examples.rl_modules.classes.action_masking_rlm
-compat.examples.autoregressive: AutoregressiveActionsRLM @
-    examples.rl_modules.classes.autoregressive_actions_rlm
-compat.examples.lstm_module: LSTMContainingRLModule @
-    examples.rl_modules.classes.lstm_containing_rlm
-compat.examples.random_module: RandomRLModule @ examples.rl_modules.classes.random_rlm
-    examples.rl_module.random_rl_module
-compat.examples.policy_gradient: VPGTorchRLModule @ examples.rl_modules.classes.vpg_torch_rlm
-compat.examples.policy_gradient: SHARED_ENCODER_ID SharedEncoder VPGMultiRLModuleWithSharedEncoder
-    VPGPolicyAfterSharedEncoder @ examples.rl_modules.classes.vpg_using_shared_encoder_rlm
 compat.aliases.script_arguments: add_rllib_example_script_args run_rllib_example_script_experiment @
     examples.utils utils.test_utils
 stand-in: FullyConnectedNetwork=TFFullyConnectedNetwork @ models.tf.fcnet

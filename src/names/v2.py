@@ -66,8 +66,6 @@ V2: Final = """\
 .connectors.learner.adapt_rewards: AdaptRewards
 .connectors.learner.add_columns: AddColumnsFromEpisodesToTrainBatch @
     connectors.learner.add_columns_from_episodes_to_train_batch connectors.learner
--.connectors.learner.add_columns: AddColumnsFromEpisodesToBatch=AddColumnsFromEpisodesToTrainBatch @
-    connectors.learner.add_columns_from_episodes_to_batch
 .connectors.learner.add_columns: AddInfosFromEpisodesToTrainBatch @
     connectors.learner.add_infos_from_episodes_to_train_batch connectors.learner
 .connectors.learner.add_columns: AddNextObservationsFromEpisodesToTrainBatch @
@@ -243,7 +241,6 @@ V2: Final = """\
     algorithms.marwil.torch.marwil_torch_rl_module
 -.modules.ppo: PPORLModule=DefaultPPORLModule @ algorithms.ppo.ppo_rl_module
 ~.modules.ppo: PPOTorchRLModule>DefaultPPOTorchRLModule @ algorithms.ppo.torch.ppo_torch_rl_module
-    algorithms.ppo.ppo_torch_rl_module
 .modules.rl_module: InferenceOnlyError
 .modules.rl_module: RLModule @ core.rl_module.rl_module core.rl_module
 .modules.sac: DefaultSACRLModule @ algorithms.sac.default_sac_rl_module

@@ -20,7 +20,7 @@ from .legacy_brain import LegacyBrain
 
 
 class Tracer(Protocol):
-    """Turns a user's connectors into formulas; see `traced.plan`."""
+    """Turns a user's connectors into formulas; see `compiled.traced_plan`."""
 
     space: Space[Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -62,6 +62,10 @@ def fetches_of(outputs: Mapping[str, Any]) -> dict[str, Any]:
 _INPUTS = "action_dist_inputs"
 
 
+_SIZES: Final = 8
+"""Number of batch sizes of a recurrent module without padding: oneDNN caches a kernel per size."""
+
+
 class ModuleBrain:
     """Forward pass and action choice of a torch RLModule.
 
@@ -81,6 +85,7 @@ class ModuleBrain:
         if self._fetches_in_numpy and has_values and not module.inference_only:
             self._values = value_network(module)
             self._fetches_in_numpy = self._values is not None
+        self._sizes: set[int] = set()
 
     @property
     def action_space(self) -> Any:
@@ -102,12 +107,21 @@ class ModuleBrain:
 
     def run(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
         """Return distribution inputs (or actions), and next states."""
+        rows = nest.a_leaf(columns).shape[0]
+        more = self._rows_to_add(rows) if states else 0
         with torch.inference_mode():
             inputs, after = self._tensors(
-                {name: as_tensors(part) for name, part in columns.items()},
-                [as_tensors(part) for part in states],
+                {name: _extended(part, more) for name, part in columns.items()},
+                [_extended(part, more) for part in states],
             )
-        return nest.map_structure(xp.to_numpy, inputs), [xp.to_numpy(part) for part in after]
+        arrays = nest.map_structure(lambda leaf: xp.to_numpy(leaf)[:rows], inputs)
+        return arrays, [xp.to_numpy(part)[:rows] for part in after]
+
+    def _rows_to_add(self, rows: int) -> int:
+        """Return the number of padding rows, so that few different batch sizes occur."""
+        if len(self._sizes) < _SIZES:
+            self._sizes.add(rows)
+        return 0 if rows in self._sizes else (1 << (rows - 1).bit_length()) - rows
 
     def greedy(self, inputs: Any) -> Nest:
         """The best actions."""
@@ -329,6 +343,16 @@ class ModuleTensors(nn.Module):
         kind = self.module.get_exploration_action_dist_cls()
         with _seeded(rng, inputs), torch.no_grad():
             return as_int32(kind.from_logits(inputs).sample())
+
+
+def _extended(part: Nest, more: int) -> Nest:
+    """Convert a part to tensors, and append rows of zeros."""
+    tensors = as_tensors(part)
+    if not more:
+        return tensors
+    return nest.map_structure(
+        lambda leaf: torch.cat([leaf, leaf.new_zeros((more, *leaf.shape[1:]))]), tensors
+    )
 
 
 def _seeded(rng: np.random.Generator, drawn_beside: Any) -> AbstractContextManager[None]:

@@ -298,6 +298,7 @@ class MigrationPlan:
             "policy": self.policy.name,
             "source": self.source,
             "origin": self.origin or origin_of(self.source),
+            "ray_version": getattr(getattr(self.policy, "record", None), "ray_version", ""),
             "observation_space": space_to_data(self.observation_space),
             "proofs": self.proofs,
             "explore": self.explore,
@@ -316,11 +317,7 @@ class MigrationPlan:
         return keep_source(self.policy, folder)
 
     def note(self, command: str = "") -> None:
-        """Take down in the history what stands now, where that is another thing than before.
-
-        Args:
-            command: The command line that led there.
-        """
+        """Append the applied steps to the history if they changed; `command` led there."""
         applied = [step.name for step in self.steps if step.is_applied]
         if self.history and self.history[-1].get("applied") == applied:
             return
@@ -341,6 +338,9 @@ class MigrationPlan:
         raise UnknownNameError(
             f"there is no step {name!r}", expected=", ".join(step.name for step in self.steps)
         )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {str(self).splitlines()[0]}>"
 
     def __str__(self) -> str:
         done = sum(step.is_applied for step in self.steps)

@@ -105,6 +105,17 @@ _NAMES: Final = {
     "num_sgd_iter": "num_epochs",
     "num_epochs": "num_epochs",
     "beta": "beta",
+    "actor_lr": "actor_lr",
+    "critic_lr": "critic_lr",
+    "alpha_lr": "alpha_lr",
+    "initial_alpha": "initial_alpha",
+    "n_step": "n_step",
+    "tau": "tau",
+}
+_RATES: Final = {
+    "actor_learning_rate": "actor_lr",
+    "critic_learning_rate": "critic_lr",
+    "entropy_learning_rate": "alpha_lr",
 }
 _SCHEDULES: Final = {"lr_schedule": "lr", "entropy_coeff_schedule": "entropy_coeff"}
 
@@ -121,6 +132,11 @@ def training_settings(config: Mapping[str, Any]) -> dict[str, Any]:
         for old, new in _NAMES.items()
         if isinstance(config.get(old), (bool, int, float)) and np.isfinite(config[old])
     }
+    rates = config.get("optimization")  # of SAC in Ray 2.10 and older
+    for old, new in _RATES.items():
+        rate = rates.get(old) if isinstance(rates, Mapping) else None
+        if new not in settings and isinstance(rate, (int, float)) and np.isfinite(rate):
+            settings[new] = rate
     for old, new in _SCHEDULES.items():
         points = config.get(old)
         if isinstance(points, (list, tuple)) and points:

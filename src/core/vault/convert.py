@@ -260,7 +260,7 @@ def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
                 names[key] = f"{stem}{file_names.DOCUMENT_ENDING}"
         if node.metadata_file:
             metadata = {**node.metadata, **names}
-            metadata.pop(SAVE_KEY, None)  # what another save wrote, and its checksums
+            metadata.pop(SAVE_KEY, None)  # which files another save wrote
             text = json.dumps(metadata, indent=1)
             (place / node.metadata_file).write_text(text, encoding="utf-8")
         for name in _TEXTS:

@@ -381,6 +381,10 @@ def is_with_pipelines(node: Node) -> bool:
     return node.role == "folder" and parts >= file_names.PARTS_THAT_ACT
 
 
+_STARTS: Final = ("start", "teacher")
+"""Policies that a run of `rlconnect train` keeps beside its checkpoints."""
+
+
 def newest_below(path: Path, limits: Limits) -> Path | None:
     """The newest checkpoint of a trial's folder, or the only one below any folder.
 
@@ -389,6 +393,8 @@ def newest_below(path: Path, limits: Limits) -> Path | None:
     """
     below = islice(checkpoints_below(path, limits), limits.max_entries)
     folders = [each for each in below if os.path.isdir(each)]
+    own = [each for each in folders if each.parent != path or each.name not in _STARTS]
+    folders = own or folders
     is_trial = len({each.parent for each in folders}) == 1 and all(
         file_names.TRIAL_CHECKPOINT.fullmatch(each.name) for each in folders
     )

@@ -71,7 +71,8 @@ def take_migrated(
     spec = RLModuleSpec.from_module(module)
     spec.load_state_path = str(folder / MODULE)
     known = type(config).SECTIONS["training"].settings
-    settings = {str(name): each for name, each in learning.items() if name in known}
+    usable = {name for name, setting in known.items() if not setting.instead}  # SAC has no `lr`
+    settings = {str(name): each for name, each in learning.items() if name in usable}
     if (size := settings.pop("train_batch_size_per_learner", None)) is not None:
         # The total of all learners, as before; a per-learner size would override later settings.
         settings |= {"train_batch_size": size, "train_batch_size_per_learner": None}
@@ -98,14 +99,17 @@ def take_migrated(
 
 
 def _check_trainable(config: AlgorithmConfig, module: Any) -> None:
-    needs_values = getattr(config, "use_critic", False) or hasattr(config, "vf_loss_coeff")
-    if module.inference_only or (needs_values and not isinstance(module, ValueFunctionAPI)):
+    required = [*getattr(config.learner_class, "rl_module_required_apis", list)()]
+    if getattr(config, "use_critic", False) or hasattr(config, "vf_loss_coeff"):
+        required.append(ValueFunctionAPI)
+    missing = [api.__name__ for api in dict.fromkeys(required) if not isinstance(module, api)]
+    if module.inference_only or missing:
         raise ConfigError(
             f"{type(config).__name__} cannot continue from this policy",
-            expected="a module that gives action distributions and values",
+            expected=f"a module with {' and '.join(missing)}" if missing else "a complete module",
             found=f"{type(module).__name__}{', which only acts' if module.inference_only else ''}",
-            hint="rlconnect trains PPO, MARWIL and BC; in Ray go on with its own algorithm: "
-            "rlconnect migrate PATH --out DIR --to ray.",
+            hint="teach a new network with rlconnect teach, or go on in Ray with the policy's own "
+            "algorithm: rlconnect migrate PATH --out DIR --to ray.",
         )
 
 

@@ -86,10 +86,12 @@ FAULT_TOLERANCE: Final = Section(
             None, POSITIVE, "When a step or reset times out; environments run in processes."
         ),
         "env_runner_restore_timeout_s": Setting(1800.0, NOT_NEGATIVE, "Patience with a new one."),
+        "num_consecutive_env_runner_failures_tolerance": Setting(
+            100, AT_LEAST_0, "How many errors of one env runner in a row are tolerated."
+        ),
         **idle(
             delay_between_env_runner_restarts_s=60.0,
             env_runner_health_probe_timeout_s=30.0,
-            num_consecutive_env_runner_failures_tolerance=100,
         ),
     },
     {

@@ -49,6 +49,9 @@ class UnknownSettingError(ConfigError, AttributeError, KeyError):
         name, known = self.asked
         if name and not self._hint:
             everything = f"it has: {', '.join(sorted(known))}."
+            short = "".join(part[:1] for part in name.split("_"))  # learning_rate: lr
+            if short in known:
+                everything = f"did you mean {short!r}?"
             self._hint = did_you_mean(name, known, otherwise=everything)
         return self._hint
 

@@ -23,6 +23,7 @@ SPELLINGS: Final = {
     "create_env_on_driver": "create_env_on_local_worker",
     "custom_eval_function": "custom_evaluation_function",
 }
+_MOST_SHOWN: Final = 12
 _SHOWN: Final = {attribute: name for name, attribute in SPELLINGS.items()}
 
 
@@ -57,6 +58,13 @@ class SettingsStore:
         if name.startswith("__"):
             raise AttributeError(name)
         raise unknown_setting(name, [*self.__dict__], type(self).__name__)
+
+    def __repr__(self) -> str:
+        defaults = {name: repr(value) for name, value in type(self)().to_dict().items()}
+        values = {name: repr(value) for name, value in self.to_dict().items()}
+        changed = [f"{k}={v:.60}" for k, v in values.items() if v != defaults.get(k)]
+        more = [f"and {len(changed) - _MOST_SHOWN} more"] if len(changed) > _MOST_SHOWN else []
+        return f"<{type(self).__name__} {', '.join(changed[:_MOST_SHOWN] + more) or 'of defaults'}>"
 
     def freeze(self) -> None:
         """Disallow further changes."""

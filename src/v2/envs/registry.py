@@ -44,6 +44,11 @@ def is_registered(name: str) -> bool:
     return name in _creators or _creator_of_ray(name) is not None
 
 
+def creators_for(env: str) -> dict[str, EnvCreator]:
+    """Return the registered functions that a name refers to, also inside wrappers."""
+    return {name: creator for name, creator in _creators.items() if name in env}
+
+
 def known_envs() -> list[str]:
     """The names that mean something: those registered here, and gymnasium's."""
     return [*_creators, *gym.registry]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import gymnasium as gym
@@ -14,12 +14,16 @@ from gymnasium.vector.utils import concatenate, create_empty_array
 from typing_extensions import override
 
 from ...core.spaces.fit import explain_mismatch
+from ...core.text.visible import visible
 from .env_memory import memory_of, remember
 from .failures import told
 from .generator_states import generator_of, generator_state
 
 _log: Final = logging.getLogger(__name__)
 _ATTEMPTS: Final = 3
+
+_RESETS_IN_SAME_STEP: Final = gym.__version__.startswith("0.")
+"""Before gymnasium 1.0 vectors reset in the step that ends an episode, as RLlib does not."""
 
 EnvMaker: TypeAlias = Callable[[], gym.Env[Any, Any]]
 
@@ -37,22 +41,28 @@ class Report:
         fatal: The method that failed for good, if the environment is not to be restarted.
         error: The exception, if `fatal` is set and it can be pickled.
         mismatch: Why the observation does not fit the space.
+        not_a_reward: The reward as text, if it is not a number.
+        ends: Whether the episode was terminated or truncated, if the vector must not know it.
     """
+
+    failure: str | None = None
+    restarts = 0
+    fatal: str | None = None
+    error: BaseException | None = None
+    mismatch: str | None = None
+    not_a_reward: str | None = None
+    ends: tuple[bool, bool] | None = None
 
     def __init__(self, info: dict[str, Any]) -> None:
         self.info = info
-        self.failure: str | None = None
-        self.restarts = 0
-        self.fatal: str | None = None
-        self.error: BaseException | None = None
-        self.mismatch: str | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(vars(self))
-        try:
-            pickle.loads(pickle.dumps(self.error))
-        except Exception:
-            state["error"] = None
+        if self.error is not None:
+            try:
+                pickle.loads(pickle.dumps(self.error))
+            except Exception:
+                del state["error"]
         return state
 
 
@@ -63,15 +73,13 @@ class RestartingEnv(gym.Wrapper[Any, Any, Any, Any]):
 
     Args:
         make: Creates the environment.
+        index: Its place in the vector.
         is_restarting: Whether to create it anew; otherwise the report contains the exception.
     """
 
-    pending_memory: Mapping[str, Any] | None = None
-    """What `remember` restores: a vector passes each environment its own as an attribute."""
-
-    def __init__(self, make: EnvMaker, *, is_restarting: bool = False) -> None:
+    def __init__(self, make: EnvMaker, index: int = 0, *, is_restarting: bool = False) -> None:
         super().__init__(make())
-        self._make, self._is_restarting = make, is_restarting
+        self._make, self._index, self._is_restarting = make, index, is_restarting
         self._is_over = False
         self._seeds: np.random.Generator | None = None
 
@@ -86,19 +94,28 @@ class RestartingEnv(gym.Wrapper[Any, Any, Any, Any]):
 
     @override
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        report = Report({})
-        if self._is_over:  # In a checkpoint the episode had ended; the vector does not know it.
-            return self._reset(report, None, None), 0.0, False, False, {REPORT: report}
+        if self._is_over:  # The vector does not know it: it is old, or was just restored.
+            observation, info = self.reset()
+            return observation, 0.0, False, False, info
         try:
-            observation, reward, terminated, truncated, report.info = self.env.step(action)
+            observation, reward, terminated, truncated, info = self.env.step(action)
         except Exception as error:
+            report = Report({})
             report.failure = told(error)
             if not self._restart(report, "step()", error):
                 return self.observation_space.sample(), 0.0, False, False, {REPORT: report}
             observation = self._reset(report, self._fresh_seed(), None)
             return observation, 0.0, False, False, {REPORT: report}
+        report = Report(info)
         self._is_over = bool(terminated or truncated)
-        return observation, float(reward), bool(terminated), bool(truncated), {REPORT: report}
+        try:
+            reward = float(reward)
+        except (TypeError, ValueError):
+            report.not_a_reward, reward = visible(repr(reward), 100), 0.0
+        if _RESETS_IN_SAME_STEP:
+            report.ends = bool(terminated), bool(truncated)
+            terminated = truncated = False
+        return observation, reward, terminated, truncated, {REPORT: report}
 
     def _reset(self, report: Report, seed: int | None, options: dict[str, Any] | None) -> Any:
         self._is_over = False
@@ -114,6 +131,7 @@ class RestartingEnv(gym.Wrapper[Any, Any, Any, Any]):
                 report.info = info
                 return self._fitting(report, observation)
         report.fatal, report.error = f"{_ATTEMPTS} calls of reset()", failure
+        report.failure = told(failure)
         return self.observation_space.sample()
 
     def _fitting(self, report: Report, observation: Any) -> Any:
@@ -151,10 +169,14 @@ class RestartingEnv(gym.Wrapper[Any, Any, Any, Any]):
         seeds = None if self._seeds is None else generator_state(self._seeds)
         return {"ended": self._is_over, "seeds": seeds, "env": env}
 
-    def remember(self) -> bool:
-        """Restore `pending_memory`; return False if the environment is built otherwise."""
-        memory, self.pending_memory = self.pending_memory, None
-        if memory is None or not remember(self.env, memory["env"]):
+    def remember(self, memories: Sequence[Mapping[str, Any]]) -> bool:
+        """Restore what `memory` returned of each environment of a vector.
+
+        Returns:
+            Whether the environment is there; not if it is built otherwise.
+        """
+        memory = memories[self._index]
+        if not remember(self.env, memory["env"]):
             return False
         self._is_over = bool(memory["ended"])
         self._seeds = None if memory["seeds"] is None else generator_of(memory["seeds"])

@@ -13,8 +13,8 @@ import numpy as np
 from gymnasium.vector.utils import iterate
 
 from ...core.errors import ConfigError
-from .failures import EnvProcessError, step_error, told
-from .restarting_env import REPORT
+from .failures import EnvProcessError, not_a_reward, step_error, told
+from .restarting_env import REPORT, Report
 from .rows import RowReader, outside_of_space
 
 _FINAL: Final = (("final_obs", "final_info"), ("final_observation", "final_info"))
@@ -107,8 +107,10 @@ class VectorStepper:
         except Exception as error:
             self._recover("reset()", error)
             observations, infos = self._reset(None, options)
-        split = split_infos(infos, self.num_envs)
-        self._take_reports(split)
+        if self._has_memory:
+            split = self._reported(infos[REPORT], {}, [], [])
+        else:
+            split = split_infos(infos, self.num_envs)
         return self._rows(observations), split
 
     def _reset(self, seed: Seeds, options: dict[str, Any] | None) -> tuple[Any, Any]:
@@ -136,43 +138,49 @@ class VectorStepper:
         except Exception as error:
             return self._restarted(error)
         observations, rewards, terminateds, truncateds, infos = returned
-        split = split_infos(infos, self.num_envs)
-        finals = {}
-        if self.is_same_step:
-            for index in np.flatnonzero(np.logical_or(terminateds, truncateds)).tolist():
-                finals[index] = self._final(split[index])
-        return Transitions(
-            self._rows(observations),
-            [*map(float, rewards)],
-            [*map(bool, terminateds)],
-            [*map(bool, truncateds)],
-            split,
-            finals,
-            self._take_reports(split),
-        )
+        terminateds, truncateds = [*map(bool, terminateds)], [*map(bool, truncateds)]
+        finals: dict[int, tuple[Any, dict[str, Any]]] = {}
+        failed: dict[int, str] = {}
+        if self._has_memory:
+            split = self._reported(infos[REPORT], failed, terminateds, truncateds)
+        else:
+            split = split_infos(infos, self.num_envs)
+            if self.is_same_step:
+                for index in np.flatnonzero(np.logical_or(terminateds, truncateds)).tolist():
+                    finals[index] = self._final(split[index])
+        rows, earned = self._rows(observations), [*map(float, rewards)]
+        return Transitions(rows, earned, terminateds, truncateds, split, finals, failed)
 
-    def _take_reports(self, infos: list[dict[str, Any]]) -> dict[int, str]:
-        """Replace reports by the infos in them; return the failures by environment.
+    def _reported(
+        self,
+        reports: Sequence[Report],
+        failed: dict[int, str],
+        terminateds: list[bool],
+        truncateds: list[bool],
+    ) -> list[dict[str, Any]]:
+        """Return the infos of a `RestartingEnv` each; add failures and flags that it reports.
 
         Raises:
             EnvStepError: An environment failed for good.
             SpaceError: An observation does not fit its space.
         """
-        failed = {}
-        for index, info in enumerate(infos):
-            report = info.get(REPORT)
-            if report is None:
+        infos = []
+        for index, report in enumerate(reports):
+            infos.append(report.info)
+            if len(vars(report)) == 1:
                 continue
-            infos[index] = report.info
             self.num_restarts += report.restarts
             if report.mismatch is not None:
                 raise outside_of_space(index, report.mismatch)
+            if report.not_a_reward is not None:
+                raise not_a_reward(index, report.not_a_reward)
             if report.fatal is not None:
-                found = report.failure or told(report.error)
-                raise step_error(index, report.fatal, found) from report.error
+                raise step_error(index, report.fatal, report.failure or "") from report.error
             if report.failure is not None:
                 failed[index] = report.failure
-        return failed
+            if report.ends is not None:
+                terminateds[index], truncateds[index] = report.ends
+        return infos
 
     def _restarted(self, error: Exception) -> Transitions:
         """Continue with a new vector: all episodes of the old one are lost."""
@@ -236,8 +244,7 @@ class VectorStepper:
         if self._is_begun:
             self.vector_env.reset()  # The vector forgets which episodes have ended.
         self._is_begun = True
-        self.vector_env.set_attr("pending_memory", list(memories))
-        return all(self.vector_env.call("remember"))
+        return all(self.vector_env.call("remember", memories))
 
     def _rows(self, observations: Any) -> Any:
         if isinstance(observations, np.ndarray):
@@ -249,8 +256,7 @@ class VectorStepper:
         for observation, infos in _FINAL:
             if observation in info:
                 last = info.pop(observation)
-                final = info.pop(infos, None) or {}
-                return self._read([last])[0], final[REPORT].info if REPORT in final else final
+                return self._read([last])[0], info.pop(infos, None) or {}
         raise ConfigError(
             "a vector environment that resets in the same step gave no last observation",
             expected="infos['final_obs'] (before gymnasium 1.1: 'final_observation')",

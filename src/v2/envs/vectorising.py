@@ -59,7 +59,8 @@ def make_vector_env(config: Any, worker_index: int = 0, num_workers: int = 0) ->
 
     def maker(context: EnvContext) -> EnvMaker:
         make = lambda: _checked(creator(context))  # noqa: E731  # it is pickled by value
-        return lambda: RestartingEnv(make, is_restarting=is_restarting)
+        index = context.vector_index
+        return lambda: RestartingEnv(make, index, is_restarting=is_restarting)
 
     makers = [maker(context) for context in contexts]
     is_async = mode == "async" or timeout is not None  # Only a process can be told to end.

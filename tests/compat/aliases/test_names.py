@@ -17,7 +17,6 @@ OTHER_RELEASES = (
     "ray.rllib.algorithms.dqn.torch.dqn_rainbow_torch_rl_module",
     "ray.rllib.algorithms.marwil.marwil_catalog",
     "ray.rllib.algorithms.marwil.torch.marwil_torch_rl_module",
-    "ray.rllib.algorithms.ppo.ppo_torch_rl_module",
     "ray.rllib.algorithms.sac.torch.sac_torch_rl_module",
 )
 NOT_ASKED = ("ray.rllib.models.tf", "ray.rllib.core.rl_module.tf", "ray.rllib.policy.tf_policy")
@@ -134,25 +133,6 @@ def test_names_lie_where_upstream_has_them():
     assert strangers == {
         "ray.rllib.algorithms.ppo.ppo_catalog._check_if_diag_gaussian",
         "ray.rllib.connectors.env_to_module.PrevActionsPrevRewardsConnector",
-        # As RLlib's document has it.
-        "ray.rllib.connectors.learner.add_columns_from_episodes_to_batch"
-        ".AddColumnsFromEpisodesToBatch",
-        # Of examples, which the recording does not hold.
-        "ray.rllib.examples.connectors.classes.add_other_agents_row_index_to_xy_pos"
-        ".AddOtherAgentsRowIndexToXYPos",
-        "ray.rllib.core.testing.torch.bc_module.DiscreteBCTorchModule",
-        "ray.rllib.examples.rl_modules.classes.autoregressive_actions_rlm.AutoregressiveActionsRLM",
-        "ray.rllib.examples.rl_modules.classes.lstm_containing_rlm.LSTMContainingRLModule",
-        "ray.rllib.examples.rl_modules.classes.vpg_torch_rlm.VPGTorchRLModule",
-        *(
-            f"ray.rllib.examples.rl_modules.classes.vpg_using_shared_encoder_rlm.{name}"
-            for name in (
-                "SHARED_ENCODER_ID",
-                "SharedEncoder",
-                "VPGMultiRLModuleWithSharedEncoder",
-                "VPGPolicyAfterSharedEncoder",
-            )
-        ),
         "ray.rllib.connectors.env_to_module.prev_actions_prev_rewards"
         ".PrevActionsPrevRewardsConnector",
     }

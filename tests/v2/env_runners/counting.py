@@ -7,6 +7,10 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 
+_VECTOR = gym.vector.AsyncVectorEnv
+POLL = "_poll_pipe_envs" if hasattr(_VECTOR, "_poll_pipe_envs") else "_poll"
+"""What tells a vector in processes whether all of them have answered in time."""
+
 SPACE = gym.spaces.Box(-100.0, 100.0, (2,), np.float32)
 
 

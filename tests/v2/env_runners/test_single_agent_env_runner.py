@@ -16,7 +16,7 @@ from rlconnect.v2 import (
     SingleAgentEnvRunner,
 )
 
-from .counting import Count, patience_until
+from .counting import POLL, Count, patience_until
 
 
 def settings(env=Count, envs=1, seed=None, **kwargs):
@@ -455,7 +455,7 @@ def test_a_runner_comes_back_from_its_folder(tmp_path):
 def test_a_hanging_environment_is_made_anew_after_the_configs_patience(tmp_path, monkeypatch):
     """`env_step_timeout_s` gives environments processes of their own and ends those that hang."""
     note = tmp_path / "note"
-    monkeypatch.setattr(gym.vector.AsyncVectorEnv, "_poll_pipe_envs", patience_until(note))
+    monkeypatch.setattr(gym.vector.AsyncVectorEnv, POLL, patience_until(note))
     config = (
         PPOConfig()
         .environment(Count, env_config={"hang_at": (0, 2), "hang_note": str(note)})

@@ -8,7 +8,7 @@ from rlconnect.v2 import PPOConfig
 from rlconnect.v2.envs.failures import EnvStepError
 from rlconnect.v2.envs.vectorising import make_vector_env
 
-from ..env_runners.counting import Count, patience_until
+from ..env_runners.counting import POLL, Count, patience_until
 
 KINDS = pytest.mark.parametrize("kind", ["sync", "async"])
 
@@ -49,7 +49,7 @@ def test_an_ended_episode_is_reset_in_the_next_step(make, kind):
 
 @KINDS
 def test_gymnasium_makes_the_vector(make, kind):
-    """Seeds and attributes reach each environment, and infos come back as they were."""
+    """Infos come back as they were."""
     envs = make(kind, {"info": {"pair": (1, 2.5), "deep": {"a": None}}})
     assert type(envs.vector_env) is {"sync": SyncVectorEnv, "async": AsyncVectorEnv}[kind]
     envs.reset_all(seed=[5, 6])
@@ -122,7 +122,7 @@ def test_an_observation_that_does_not_fit_is_reported(make, kind):
 def test_an_environment_that_hangs_is_ended(make, tmp_path, monkeypatch):
     """Its process is killed; all environments of the vector start a new episode."""
     note = tmp_path / "note"
-    monkeypatch.setattr(AsyncVectorEnv, "_poll_pipe_envs", patience_until(note))
+    monkeypatch.setattr(AsyncVectorEnv, POLL, patience_until(note))
     settings = {"hang_at": (0, 2), "hang_note": str(note)}
     envs = make("async", settings, is_restarting=True, timeout=1.0)
     envs.reset_all()

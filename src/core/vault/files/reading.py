@@ -30,6 +30,7 @@ from ...errors import (
     MissingPartError,
     UnsafeCheckpointError,
 )
+from ...text.near_names import near_names
 from ..decode.load_limits import Limits, allow_more, too_many_files
 from ..decode.walk import check_depth
 from .json_text import measure
@@ -319,12 +320,26 @@ def _is_link(name: str, folder: Path) -> UnsafeCheckpointError:
     )
 
 
+def _near_path(path: Path) -> str:
+    """Return a hint with the path that was probably meant; empty if no name is near."""
+    missing = path
+    while missing.parent != missing and not missing.parent.is_dir():
+        missing = missing.parent
+    try:
+        near = near_names(missing.name, os.listdir(missing.parent))
+    except OSError:
+        return ""
+    meant = [missing.with_name(name) for name in near]
+    meant += [meant[0] / path.relative_to(missing)] if meant and path != missing else []
+    return f"did you mean {str(meant[-1])!r}?" if meant and meant[-1].exists() else ""
+
+
 def access_error(path: Path, error: Exception) -> CheckpointError:
     """The typed error for a file or folder that cannot be read."""
     if isinstance(error, (FileNotFoundError, NotADirectoryError)):
         return CheckpointNotFoundError(
             f"nothing lies at {path}",
-            hint="check the path, or list what lies here: rlconnect scan .",
+            hint=_near_path(path) or "check the path, or list what lies here: rlconnect scan .",
         )
     if isinstance(error, PermissionError):
         return CheckpointAccessError(

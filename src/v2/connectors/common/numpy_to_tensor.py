@@ -31,10 +31,10 @@ _SHARED: Final = frozenset(map(np.dtype, ("f4", "i8", "i4", "u1", "?")))
 
 
 class NumpyToTensor(ColumnarPiece):
-    """Turn arrays into tensors: floats into float32, integers as wide as they are.
+    """Convert arrays to tensors: floats to float32, integers unchanged in width.
 
-    Infos, texts and objects stay as they are. Without a module, or with one that has no network of
-    torch, nothing is turned.
+    Infos, strings and objects are unchanged. Without a module, or with one that has no torch
+    network, nothing is converted.
 
     Args:
         pin_memory: Whether to copy through pinned memory, without waiting; for CUDA devices.
