@@ -299,3 +299,96 @@ def test_bytes_that_are_not_an_onnx_model_raise_typed_errors(data):
     """A length past the end, an integer without an end, and an unknown wire type."""
     with pytest.raises(CorruptCheckpointError, match="not an ONNX model"):
         check_onnx(data)
+
+
+def generated(members, gadget):
+    """Programs with a pickle or code in every place that can hold one."""
+    code = f"__import__('pathlib').Path({str(gadget.mark)!r}).touch()"
+    pickles = {"pickle": pickle.dumps(gadget), "torch": torch_file(gadget)}
+    for label, data in pickles.items():
+        for name in members:
+            yield f"{label} as {name}", {**members, name: data}
+        for name in ("weights/weight_999", "constants/custom_obj_0", "constants/opaque_obj_0"):
+            yield f"{label} at {name}", {**members, f"archive/data/{name}": data}
+        for name in ("extra/a.pkl", "data/aotinductor/model/a.so", "models/b.json", "../a.pkl"):
+            yield f"{label} at {name}", {**members, f"archive/{name}": data}
+    for name in [name for name in members if name.endswith(".json")]:
+        document = json.loads(members[name])
+        for place, key, value in text_places(document):
+            place[key] = code
+            yield f"code in {name} {key}", {**members, name: json.dumps(document)}
+            place[key] = value
+
+
+def text_places(document):
+    """One text for each key that has texts, and for lists one for the key of the list."""
+    seen, waiting = set(), [("", document)]
+    while waiting:
+        name, item = waiting.pop()
+        pairs = item.items() if isinstance(item, dict) else enumerate(item)
+        for key, value in list(pairs):
+            label = key if isinstance(item, dict) else name
+            if isinstance(value, (dict, list)):
+                waiting.append((label, value))
+            elif isinstance(value, str) and (label, type(item)) not in seen:
+                seen.add((label, type(item)))
+                yield item, key, value
+
+
+def test_generated_programs_execute_nothing(program, tmp_path):
+    """With the opt-in, each is refused by a typed error or loaded without what was put in."""
+    mark = tmp_path / "executed"
+    manifest = program.with_name("policy.pt2.json")
+    refused, foreign = 0, {}
+    for name, members in generated(members_of(program), Evil(mark)):
+        file = placed(archive_of(members), manifest, tmp_path / "program")
+        try:
+            rlconnect.load(file, allow_program=True)
+        except RlconnectError:
+            refused += 1
+        except Exception as error:
+            foreign[name] = repr(error)[:200]
+        assert not mark.exists(), name
+    assert foreign == {}
+    assert refused > 20
+
+
+SCHEMA = {
+    "model": {7: "graph", 25: "function"},
+    "graph": {1: "node", 5: "tensor", 15: "sparse"},
+    "function": {7: "node"},
+    "node": {5: "attribute"},
+    "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
+    "sparse": {1: "tensor", 2: "tensor"},
+    "tensor": {},
+}
+"""Where ONNX's schema has tensors and operators, by field number."""
+
+
+def onnx_places(message="model", depth=7):
+    """The way to each tensor and operator of a model, as field numbers, with what is there."""
+    for number, part in SCHEMA[message].items():
+        if part in ("tensor", "node"):
+            yield (number,), part
+        if depth > 1:
+            for way, last in onnx_places(part, depth - 1):
+                yield (number, *way), last
+
+
+def test_external_data_and_custom_operators_are_refused_everywhere():
+    """In every tensor and every operator that a model can have, as far as graphs are nested."""
+    harm = {"tensor": (EXTERNAL, field(14, 1)), "node": (field(7, b"com.evil"),)}
+    cases = [(way, content) for way, part in onnx_places() for content in harm[part]]
+    assert len(cases) > 50
+
+    accepted = []
+    for way, content in cases:
+        model = content
+        for number in reversed(way):
+            model = field(number, model)
+        try:
+            check_onnx(model)
+        except UnsafeCheckpointError:
+            continue
+        accepted.append(way)
+    assert accepted == []
