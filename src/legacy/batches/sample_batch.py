@@ -123,7 +123,8 @@ class SampleBatch(ColumnStore):
         if (size is None) == (num_slices is None):
             raise PieceError("timeslices() needs either size or num_slices.")
         pieces: list[SampleBatch] = []
-        start, rows_left = 0, self.row_count
+        # A slice of a batch means steps that were taken, see `cut`.
+        start, rows_left = 0, self.count
         while rows_left > 0 and (num_slices is None or len(pieces) < num_slices):
             length = size if size is not None else rows_left // (num_slices - len(pieces))  # type: ignore[operator]
             piece = self[start : start + max(length, 1)]
@@ -131,7 +132,7 @@ class SampleBatch(ColumnStore):
                 length += 1
                 piece = self[start : start + length]
             pieces.append(piece)
-            done = piece.row_count
+            done = piece.count
             start, rows_left = start + done, rows_left - done
         return pieces
 

@@ -99,3 +99,15 @@ def test_overlapping_slices():
     assert [piece["state_in_0"].tolist() for piece in pieces] == [[[0.0]], [[0.0]], [[3.0]]]
     with pytest.raises(PieceError, match="sequences"):
         timeslice_along_seq_lens_with_overlap(one)
+
+
+def test_slices_of_a_padded_batch_have_all_of_its_sequences():
+    """As in Ray 2.60: sizes are in steps that were taken, and sequences stay whole."""
+    steps = np.arange(10, dtype=np.float32)
+    batch = SampleBatch({"obs": steps, "state_in_0": np.zeros((3, 1)), "seq_lens": [3, 5, 2]})
+    batch.right_zero_pad(max_seq_len=6)
+
+    slices = batch.timeslices(num_slices=2)
+
+    assert [list(each["seq_lens"]) for each in slices] == [[3], [5, 2]]
+    assert [len(each["obs"]) for each in slices] == [6, 12]
