@@ -89,12 +89,6 @@ def train(
         Path | None,
         typer.Option("--out", metavar="DIR", help="A new folder; runs/ALGO-ENV if left out."),
     ] = None,
-    log: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--log", metavar="wandb|mlflow", help="Send results there, too; may be repeated."
-        ),
-    ] = None,
     resume: Annotated[
         Path | None,
         typer.Option("--resume", metavar="DIR", help="Go on with a run, as if never cut off."),
@@ -138,9 +132,8 @@ def train(
         return
     if resume is None:
         _begin(recipe, folder, begin, policy, loading)
-    run = recipe.training(folder, log or ())
+    run = recipe.training(folder)
     again = [f"--import={each}" for each in loading.imports or ()]
-    again += [f"--log={each}" for each in log or ()]  # The folder knows neither.
     from .train_page import as_data
 
     with adapting_first(str(recipe.run.get(TEACHER)), recipe.place.words()):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -197,11 +197,9 @@ class Recipe:
             raise ConfigError(f"[run] {name}", expected=kind, found=repr(value))
         return value
 
-    def training(self, folder: Path, services: Sequence[str] = ()) -> TrainingRun:
+    def training(self, folder: Path) -> TrainingRun:
         """The run."""
         from ..v2.config.toml_settings import toml_of
-        from ..v2.logging.loggers import DEFAULT_LOGGERS
-        from ..v2.logging.services import service_named
         from ..v2.runs.stop_criteria import enough_of
         from ..v2.runs.training_run import RETURN, TrainingRun
 
@@ -215,7 +213,6 @@ class Recipe:
             save_every=self._told_of("save_every", _SAVE_EVERY),
             score=self._told_of("score", RETURN),
             mode=self._told_of("mode", "max"),
-            loggers=[*DEFAULT_LOGGERS, *map(service_named, services)],
             beside=beside,
             video=self._told_of("video", "") or None,
         )

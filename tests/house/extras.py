@@ -36,7 +36,6 @@ TESTS = {
     "remote": ["tests/core/vault/files/test_remote.py"],
     "serve": ["tests/serve/test_application.py"],
     "video": ["tests/bridge/test_filmed_rollouts.py"],
-    "wandb": ["tests/v2/logging/test_services.py::test_wandb_takes_it_offline"],
 }
 OWN_PINS = {"ray"}  # RLlib pins versions that differ from those in constraints.txt
 

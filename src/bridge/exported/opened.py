@@ -247,7 +247,7 @@ def onnx_session(data: bytes) -> Any:
         ) from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    options.log_severity_level = 3
+    options.log_severity_level = 4  # errors are raised as well
     return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
 
 

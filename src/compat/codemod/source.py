@@ -6,6 +6,7 @@ import ast
 import io
 import re
 import tokenize
+import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Any, Final
@@ -38,7 +39,9 @@ class Source:
         try:
             self._encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
             text = data.decode(self._encoding)
-            self.tree = ast.parse(text)
+            with warnings.catch_warnings():  # of escapes in strings, which are not ours to fix
+                warnings.simplefilter("ignore")
+                self.tree = ast.parse(text)
             tokens = [*tokenize.generate_tokens(io.StringIO(text, newline="").readline)]
         except (UnicodeDecodeError, LookupError) as error:
             raise UnreadableSourceError(f"its encoding cannot be read: {error}") from None

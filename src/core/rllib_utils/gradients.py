@@ -23,13 +23,11 @@ def compute_global_norm(gradients_list: Iterable[Any]) -> Any:
     with torch_needed("the norm of gradients"):
         import torch
 
-    gradients = _joined(gradients_list)
+    gradients = [gradient for gradient in gradients_list if gradient is not None]
     if not gradients:
         return torch.tensor(0.0)
     with torch.no_grad():
         is_plain = all(gradient.layout is torch.strided for gradient in gradients)
-        if is_plain and len(gradients) == 1:
-            return torch.linalg.vector_norm(gradients[0])
         norms = torch._foreach_norm(gradients) if is_plain else [g.norm() for g in gradients]
         if len({norm.device for norm in norms}) > 1:
             norms = [norm.to(norms[0].device) for norm in norms]
@@ -80,7 +78,7 @@ def clip_gradients(
             if gradient is not None:
                 _scale_down([gradient], gradient.norm(), grad_clip)
         return None
-    gradients = _joined(gradients_dict.values())
+    gradients = [gradient for gradient in gradients_dict.values() if gradient is not None]
     total = compute_global_norm(gradients)
     _scale_down(gradients, total, grad_clip)
     return total
@@ -104,22 +102,13 @@ def update_target_network(main_net: Any, target_net: Any, tau: float) -> None:
 def _scale_down(gradients: Sequence[Any], norm: Any, bound: float) -> None:
     if norm.device.type == "cpu" and norm.item() < 0.999 * bound:
         return  # Where nothing has to wait for the answer.
+    import torch
+
     # The small number is Ray's: a norm of zero must not divide.
     scale = (bound / (norm + 1e-6)).clamp(max=1.0)
+    is_plain = all(gradient.layout is torch.strided for gradient in gradients)
+    if is_plain and all(gradient.device == scale.device for gradient in gradients):
+        torch._foreach_mul_([*gradients], scale)
+        return
     for gradient in gradients:
-        gradient.mul_(scale if scale.device == gradient.device else scale.to(gradient.device))
-
-
-def _joined(gradients_list: Iterable[Any]) -> list[Any]:
-    """The gradients without Nones; one tensor, if they fill it one behind the other."""
-    gradients = [gradient for gradient in gradients_list if gradient is not None]
-    whole = gradients[0]._base if gradients else None
-    if whole is None:
-        return gradients
-    taken = whole.storage_offset()
-    for gradient in gradients:
-        is_next = gradient._base is whole and gradient.storage_offset() == taken
-        if not is_next or not gradient.is_contiguous():
-            return gradients
-        taken += gradient.numel()
-    return [whole] if taken == whole.storage_offset() + whole.numel() else gradients
+        gradient.mul_(scale.to(gradient.device))

@@ -258,9 +258,9 @@ class FaultTolerance(TypedDict, total=False):
     restart_failed_sub_environments: bool | Open
     env_step_timeout_s: float | None | Open
     env_runner_restore_timeout_s: float | Open
+    num_consecutive_env_runner_failures_tolerance: int | Open
     delay_between_env_runner_restarts_s: Any
     env_runner_health_probe_timeout_s: Any
-    num_consecutive_env_runner_failures_tolerance: Any
 
 class RlModule(TypedDict, total=False):
     model_config: Mapping[str, Any] | DataclassInstance | Open

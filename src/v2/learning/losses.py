@@ -67,7 +67,7 @@ def ppo_terms(
     logp: Tensor,
     old_logp: Tensor,
     advantages: Tensor,
-    entropy: Tensor,
+    entropy: Tensor | None,
     kl: Tensor | None,
     values: Tensor | None,
     value_targets: Tensor,
@@ -84,7 +84,7 @@ def ppo_terms(
         logp: Log-probabilities of the actions taken, by the policy now.
         old_logp: By the policy that took them.
         advantages: How much better than expected they turned out.
-        entropy: Of the policy now.
+        entropy: Of the policy now; None leaves it out.
         kl: Divergence from the policy then to the one now; None leaves it out.
         values: Predicted values; None leaves the value loss out.
         value_targets: What they should have been.
@@ -99,9 +99,11 @@ def ppo_terms(
     ratio = torch.exp(logp - old_logp)
     clipped = ratio.clamp(1.0 - clip_param, 1.0 + clip_param)
     policy_loss = -mean(torch.min(advantages * ratio, advantages * clipped))
-    mean_entropy = mean(entropy)
-    total = policy_loss - entropy_coeff * mean_entropy if entropy_coeff else policy_loss
-    mean_kl = vf_loss = total.new_zeros(())
+    total = policy_loss
+    mean_entropy = mean_kl = vf_loss = total.new_zeros(())
+    if entropy is not None:
+        mean_entropy = mean(entropy)
+        total = total - entropy_coeff * mean_entropy if entropy_coeff else total
     if kl is not None:
         mean_kl = mean(kl)
         total = total + kl_coeff * mean_kl

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch.optim import Optimizer
+from torch.optim import optimizer as hooks
 
 from ...core import array_namespace as xp
 from ...core.data.checked import amount, mapping, number, shaped
@@ -19,13 +20,122 @@ from ...core.errors import ConfigError, UnknownNameError
 from ..modules.schedules import Scheduler
 
 
+class AdamStep:
+    """Takes the steps of an optimiser, those of a plain fused Adam by the kernel.
+
+    Args:
+        optimizer: The optimiser. What it remembers, and its settings, stay its own: they may be
+            exchanged at any time.
+    """
+
+    def __init__(self, optimizer: torch.optim.Optimizer) -> None:
+        self._optimizer = optimizer
+        self._state: Any = None
+        self._lists: tuple[Any, ...] | None = None
+
+    def __call__(self, gradients: Sequence[Any]) -> None:
+        """Take a step.
+
+        Args:
+            gradients: Of all its parameters in order, as they lie there; None for those without.
+        """
+        optimizer = self._optimizer
+        if self._lists is None or not self._goes_on() or any(g is None for g in gradients):
+            _step(optimizer)
+            self._state, self._lists = optimizer.state, _lists_of(optimizer)
+            return
+        params, moments, squares, steps, count = self._lists
+        kernel: Any = torch._fused_adam_
+        group = optimizer.param_groups[0]
+        beta1, beta2 = group["betas"]
+        with torch.no_grad():
+            count.add_(1)
+            kernel(
+                params,
+                gradients,
+                moments,
+                squares,
+                [],
+                steps,
+                lr=group["lr"],
+                beta1=beta1,
+                beta2=beta2,
+                weight_decay=group["weight_decay"],
+                eps=group["eps"],
+                amsgrad=False,
+                maximize=False,
+            )
+
+    def _goes_on(self) -> bool:
+        """Whether it remembers what it did after the last step, and nobody watches steps."""
+        optimizer: Any = self._optimizer
+        return (
+            optimizer.state is self._state
+            and len(optimizer.state) == len(self._lists[0])  # type: ignore[index]  # there are some
+            and _is_plain(optimizer)
+        )
+
+
 class Adam(torch.optim.Adam):
-    """Torch's Adam, whose methods do not import torch's compiler, which takes seconds."""
+    """Torch's, but its methods do not import torch's compiler, for seconds, to keep it off."""
 
     add_param_group = inspect.unwrap(torch.optim.Adam.add_param_group)
     state_dict = inspect.unwrap(torch.optim.Adam.state_dict)
     load_state_dict = inspect.unwrap(torch.optim.Adam.load_state_dict)
-    step = torch.no_grad()(inspect.unwrap(torch.optim.Adam.step))
+
+
+def _step(optimizer: Any) -> None:
+    """Take a step in torch's own way."""
+    if _is_plain(optimizer):
+        with torch.no_grad():
+            inspect.unwrap(torch.optim.Adam.step)(optimizer)
+    else:
+        optimizer.step()
+
+
+def _is_plain(optimizer: Any) -> bool:
+    """Whether an optimiser is torch's fused Adam, with settings of numbers and no hooks."""
+    if (
+        type(optimizer) not in (torch.optim.Adam, Adam)
+        or len(optimizer.param_groups) != 1
+        or "step" in vars(optimizer)
+    ):
+        return False
+    group = optimizer.param_groups[0]
+    is_odd = any(group.get(name) for name in _ODD) or not group.get("fused")
+    return not (
+        is_odd
+        or isinstance(group["lr"], torch.Tensor)
+        or optimizer._optimizer_step_pre_hooks
+        or optimizer._optimizer_step_post_hooks
+        or hooks._global_optimizer_pre_hooks
+        or hooks._global_optimizer_post_hooks
+        or getattr(optimizer, "grad_scale", None) is not None
+        or getattr(optimizer, "found_inf", None) is not None
+    )
+
+
+_ODD = ("amsgrad", "maximize", "capturable", "differentiable", "decoupled_weight_decay")
+
+
+def _lists_of(optimizer: Any) -> tuple[Any, ...] | None:
+    """Parameters, both moments and steps, as the kernel takes them; None where it does not.
+
+    The steps become parts of one tensor, which comes last: they are counted at once.
+    """
+    if not _is_plain(optimizer):
+        return None
+    params = optimizer.param_groups[0]["params"]
+    states = [optimizer.state.get(param) for param in params]
+    if not all(states) or len({(param.device, param.dtype) for param in params}) != 1:
+        return None
+    count = torch.stack([state["step"] for state in states])
+    for state, step in zip(states, count.unbind(), strict=True):
+        state["step"] = step
+    moments, squares, steps = (
+        [state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step")
+    )
+    return params, moments, squares, steps, count
 
 
 class UnknownOptimizerError(UnknownNameError, KeyError):
@@ -42,6 +152,7 @@ class Entry:
         optimizer: The optimiser.
         params: What it changes.
         schedule: Its learning rate by steps sampled; None where it is not known.
+        step: Takes a step, given the gradients that `params` have.
     """
 
     module_id: str
@@ -49,6 +160,7 @@ class Entry:
     optimizer: Optimizer
     params: tuple[nn.Parameter, ...]
     schedule: Scheduler | None
+    step: AdamStep
 
     @property
     def full_name(self) -> str:
@@ -99,7 +211,7 @@ class Optimizers:
             Scheduler.validate(fixed_value_or_schedule=lr, setting_name=f"lr of {place}")
             schedule = Scheduler(lr)
             set_lr(optimizer, schedule.get_current_value())
-        entry = Entry(module_id, name, optimizer, tuple(params), schedule)
+        entry = Entry(module_id, name, optimizer, tuple(params), schedule, AdamStep(optimizer))
         self._entries[entry.full_name] = entry
 
     def remove_module(self, module_id: str) -> None:

@@ -137,11 +137,12 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
         if config.use_critic:
             values = module.compute_values(batch, embeddings=fwd_out.get(Columns.EMBEDDINGS))
         targets, mask = batch[Columns.VALUE_TARGETS], batch.get(Columns.LOSS_MASK)
+        entropy_coeff = self.entropy_coeff_schedulers_per_module[module_id].get_current_value()
         terms = ppo_terms(
             logp=current.logp(batch[Columns.ACTIONS]),
             old_logp=batch[Columns.ACTION_LOGP],
             advantages=batch[Columns.ADVANTAGES],
-            entropy=current.entropy(),
+            entropy=current.entropy() if entropy_coeff else None,
             kl=kl,
             values=values,
             value_targets=targets,
@@ -149,7 +150,7 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
             clip_param=config.clip_param,
             vf_clip_param=config.vf_clip_param,
             vf_loss_coeff=config.vf_loss_coeff,
-            entropy_coeff=self.entropy_coeff_schedulers_per_module[module_id].get_current_value(),
+            entropy_coeff=entropy_coeff,
             kl_coeff=self.curr_kl_coeffs_per_module[module_id],
         )
         total, teaching = terms.total, {}
@@ -168,6 +169,10 @@ class PPOTorchLearner(PPOLearner, TorchLearner):
                 **teaching,
             },
             late=lambda: {
+                # Without a weight it is only reported: once an update.
+                names.ENTROPY_KEY: terms.entropy
+                if entropy_coeff
+                else RowMean(mask)(current.entropy().detach()),
                 **_value_report(values, targets, mask, self._sums(batch)),
                 **_unless_empty(names.LEARNER_RESULTS_KL_KEY, terms.mean_kl_loss, mask),
             },

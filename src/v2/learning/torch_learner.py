@@ -328,7 +328,7 @@ class TorchLearner(Learner):
                     param.grad = gradient
                 has_any = has_any or gradient is not None
             if has_any and not self._is_to_skip(entry.module_id, gradients_dict):
-                entry.optimizer.step()
+                entry.step(gradients)
 
     def _is_to_skip(self, module_id: str, gradients: Gradients) -> bool:
         settings = self.config if module_id == ALL_MODULES else self._config_of(module_id)

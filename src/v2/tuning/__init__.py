@@ -8,6 +8,11 @@
 
 `Tuner` and `run` accept the name or class of one of our algorithms and call Ray's; all other names
 are those of `ray.tune`. Without Ray, search with Optuna: docs/howto/optuna.md.
+
+Example:
+    >>> from rlconnect.v2 import tuning
+    >>> tuning.__all__
+    ['TrainingRun', 'Tuner', 'run']
 """
 
 from __future__ import annotations

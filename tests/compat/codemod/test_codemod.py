@@ -248,6 +248,14 @@ def test_no_input_takes_more_than_its_size(tmp_path):
     assert counts == {"blank.py": 1, "imports.py": 20_000, "lacking.py": 20_000, "line.py": 50_001}
 
 
+def test_odd_strings_are_read_without_a_warning(rewritten):
+    """An escape that Python warns of is the author's; suites that forbid warnings run, too."""
+    text, report = rewritten("from ray.rllib.core.columns import Columns\nx = '\\d'\n")
+
+    assert text == "from rlconnect.v2 import Columns\nx = '\\d'\n"
+    assert report.unreadable == ()
+
+
 def test_a_dry_run_writes_nothing_and_shows_the_diff(tmp_path):
     """Without `write` the files stay as they are and the diff says what would change."""
     file = tmp_path / "package" / "a.py"

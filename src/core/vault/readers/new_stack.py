@@ -242,7 +242,8 @@ def _module_tree(node: Node, decoding: Decoding) -> Iterator[ModuleRecord]:
         specs = mapping_of(spec_dict.get("module_specs"))
     for leaf in leaves:
         yield _module(leaf, leaf.name, decoding, mapping_of(specs.get(leaf.name)))
-    for lost in sorted(specs.keys() - {leaf.name for leaf in leaves}):
+    lost_ids = {each for each in specs if isinstance(each, str)} - {leaf.name for leaf in leaves}
+    for lost in sorted(lost_ids):
         lost_node = Node(node.path / Path(lost).name, "module")
         yield _module(lost_node, lost, decoding, mapping_of(specs[lost]))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...errors import CheckpointError, CorruptCheckpointError
-from ..decode.standins import class_path, mapping_of
+from ..decode.standins import class_path, integer, mapping_of
 from ..decoding import Decoding
 from ..file_names import PICKLED_SETTINGS, PLAIN_SETTINGS, TUNE_NOTE
 from ..files.reading import read_json
@@ -135,11 +135,11 @@ def _tune_metadata(node: Node, folder: Path, decoding: Decoding) -> Mapping[str,
 
 
 def _iteration(tune: Mapping[str, Any], node: Node) -> int | None:
-    counted = tune.get("iteration")
-    if isinstance(counted, int):
+    counted = integer(tune.get("iteration"))
+    if counted is not None:
         return counted
     number = node.path.name.rpartition("-")[2]
-    return int(number) if number.isdigit() else None
+    return integer(int(number)) if number.isascii() and number.isdigit() else None
 
 
 def _trial_algorithm(
