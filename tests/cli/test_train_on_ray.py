@@ -44,7 +44,8 @@ class Failing(Short):
         return 1 / 0
 
 
-gymnasium.register("Short-v0", entry_point=Short)
+if "Short-v0" not in gymnasium.registry:
+    gymnasium.register("Short-v0", entry_point=Short)
 register_env("short", lambda context: Short())
 """
 
