@@ -58,9 +58,8 @@ help:  ## show this list
 demo: $(STAMP)  ## inspect, act, adapt, migrate, prove: the whole story on a sample
 	@$(PY) examples/demo.py
 
-examples: $(STAMP)  ## run an example of each kind: load, adapt, export, learn, and a short case study
+examples: $(STAMP)  ## run an example of each kind: load, adapt, export, learn; `make test` runs all of them
 	@set -e; for each in $(EXAMPLES); do echo "examples/$$each"; $(PY) examples/$$each > /dev/null; done
-	@$(PY) examples/story/story.py --quick --out build/story > /dev/null
 
 extras: site  ## run the tests of every extra, in build/extras with all of them installed
 	@$(TESTED) $(PY) -m tests.house.extras

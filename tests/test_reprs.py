@@ -69,3 +69,27 @@ def test_policies_are_drawn_as_they_are_and_as_they_run():
     assert "<strong>MeanStdFilter</strong>" in triple._repr_html_()
     for each in (policy, actor, triple):
         assert each._repr_html_().count("<strong>environment</strong>") == 2
+
+
+@pytest.mark.torch
+def test_what_commands_return_is_a_line():
+    """Checkpoint, record, comparison, plan and config; nothing has an address or fills a screen."""
+    from rlconnect.v2 import PPOConfig
+
+    checkpoint = rlconnect.open_checkpoint(CHECKPOINT)
+    policy = rlconnect.load(CHECKPOINT).only
+    plan = rlconnect.migrate(CHECKPOINT)
+    config = PPOConfig().environment("CartPole-v1").training(lr=0.5)
+    shown = {
+        repr(checkpoint): "<Checkpoint PPO algorithm of the old stack, Ray 2.7.2: 'default_policy'",
+        repr(checkpoint.policies["default_policy"]): "<PolicyRecord 'default_policy' PPOTorchPol",
+        repr(rlconnect.verify(policy, policy, samples=1)): "<Verdict equal: ",
+        repr(plan): "<MigrationPlan PPO default_policy: ",
+        repr(config): "<PPOConfig env='CartPole-v1', lr=0.5>",
+        repr(PPOConfig()): "<PPOConfig of defaults>",
+    }
+
+    for text, start in shown.items():
+        assert text.startswith(start)
+        assert len(text) < 500
+        assert "\n" not in text

@@ -48,7 +48,6 @@ from .options import (
     Audit,
     Chosen,
     Json,
-    Report,
     UsageError,
     grouped,
 )  # fmt: skip
@@ -156,7 +155,6 @@ def inspect(
         ),
     ] = None,
     audit: Audit = False,
-    report: Report = None,
 ) -> None:
     """Show what a checkpoint is, who wrote it, what it needs and what to do next."""
     if audit:
@@ -185,12 +183,6 @@ def inspect(
     checkpoint = with_audit(of_newest(path, open_checkpoint))
     tried = try_loading(checkpoint, chosen.ids)
     description = describe_checkpoint(checkpoint, policies=chosen.ids, tried=tried)
-    if report is not None:
-        from ..core.vault.own.atomic import replaced_file
-        from .inspect_html import inspect_html
-
-        with replaced_file(report) as staged:
-            staged.write_text(inspect_html(checkpoint, description), encoding="utf-8")
     if as_json:
         print_json(description)
     else:

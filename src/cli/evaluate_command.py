@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import FINDING, PATH, Chosen, Data, Json, Loading, NoHost, Observations, Report
+from .options import FINDING, PATH, Chosen, Data, Json, Loading, NoHost, Observations
 from .printing import print_json, show, show_lines
 from .sources import Source
 
@@ -23,7 +23,7 @@ def evaluate(
         typer.Option(
             "--method",
             metavar="NAME",
-            help="is, wis, tis, snpdis, sntis, dm, dr or sndr; may be repeated.",
+            help="is, pdis, wis, dm or dr; may be repeated.",
         ),
     ] = None,
     gamma: Annotated[
@@ -46,7 +46,6 @@ def evaluate(
         typer.Option("--rounds", min=0, help="How often the model of values goes over the data."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the model's first weights.")] = 0,
-    report: Report = None,
     no_host: NoHost = False,
     *,
     chosen: Chosen,
@@ -79,8 +78,6 @@ def evaluate(
     )
     paths = [path, *([] if against is None else [against])]
     appraisal = appraisal.with_evidence(evidence_of(paths, seed, no_host))
-    if report is not None:
-        appraisal.save_report(report)
     if as_json:
         print_json(appraisal.to_dict())
     else:
@@ -90,7 +87,5 @@ def evaluate(
         show(evaluate_page(appraisal))
         if appraisal.evidence is not None:
             show_lines(*evidence_lines(appraisal.evidence))
-        if report is not None:
-            show_lines(f"report  {report}")
     if not appraisal.answers:
         raise typer.Exit(FINDING)

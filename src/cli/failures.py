@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from types import TracebackType
 from typing import Any, Final
 
-from ..core.data.damage import is_of_user, user_frames
+from ..core.data.damage import is_of_user, remote_frames, user_frames
 from ..core.errors import CheckpointError, RlconnectError
 from .command_line import given_words
 from .hints import hint_of, see_help
@@ -119,6 +119,7 @@ def of_user(error: BaseException) -> Failure | None:
         return None
     stack = traceback.StackSummary.extract((frame.tb_frame, frame.tb_lineno) for frame in theirs)
     lines = [line for text in stack.format() for line in text.splitlines()]
+    lines += remote_frames(error)
     if isinstance(error, SyntaxError):
         error_lines = traceback.format_exception_only(type(error), error)
         lines += [line for text in error_lines[:-1] for line in text.splitlines()]

@@ -54,7 +54,7 @@ def shell_hint(hint: str, missing: list[str] | None = None) -> str:
         return (
             " ".join([f"{advice}.", *described, "Then give --model FILE."]) if described else advice
         )
-    if not _PYTHON.search(hint):
+    if not _PYTHON.search(hint) or hint.startswith("it has: "):
         return hint
     limit = _LIMIT.match(hint)
     if limit:

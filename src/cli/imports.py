@@ -6,13 +6,13 @@ import operator
 import os
 import sys
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ..core.data.damage import blame_user
 from ..core.errors import ConfigError
+from ..core.importing.user_files import load_user_file
 
 
 def user_module(name: str, option: str) -> ModuleType:
@@ -69,17 +69,7 @@ def _file_module(path: Path, option: str) -> ModuleType:
     if loaded is not None and getattr(loaded, "__file__", None) == file:
         return loaded
     name = path.stem if loaded is None else f"file_{path.stem}"
-    spec = spec_from_file_location(name, file)
-    assert spec is not None, "a .py file has a loader"
-    assert spec.loader is not None, "likewise"
-    module = module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
+    return load_user_file(name, file)
 
 
 def from_user(name: str, option: str) -> Any:

@@ -96,7 +96,9 @@ def header_lines(d: dict[str, Any]) -> list[tuple[str | Text, Any]]:
     """Who wrote a checkpoint, and what it is made of."""
     written = f"Ray {d['ray_version']}" if d["ray_version"] else "a Ray that left no version"
     if d["is_ours"]:
-        written = "rlconnect" if d["stack"] == "rlconnect" else "rlconnect, in Ray's layout"
+        came = f", from {written}" if d["ray_version"] else ""
+        layout = "" if d["stack"] == "rlconnect" else ", in Ray's layout"
+        written = f"rlconnect{came}{layout}"
     stack = "new API stack" if d["stack"] == "new" else "old API stack"
     return [
         ("written by", written if d["stack"] == "rlconnect" else f"{written}, {stack}"),
@@ -236,6 +238,8 @@ def _chain(start: str, pieces: list[dict[str, Any]], end: str) -> Text:
     for piece in pieces:
         chain.append(" → ", style="dim")
         chain.append(piece_name(piece["name"]), style="name")
+        if piece.get("steps"):
+            chain.append(f"({visible('; '.join(piece['steps']))})", style="label")
     return chain.append(f" → {end}", style="dim")
 
 

@@ -24,7 +24,7 @@ from .printing import print_json, show, show_lines
 from .training_recipe import RECIPE, START, TEACHER, Recipe, free_folder
 
 if TYPE_CHECKING:
-    from ..v2.tuning.training_run import TrainingRun
+    from ..v2.runs.training_run import TrainingRun
 
 _MOST_SEEDS = 2**31
 _INTERRUPTED = 130
@@ -89,12 +89,6 @@ def train(
         Path | None,
         typer.Option("--out", metavar="DIR", help="A new folder; runs/ALGO-ENV if left out."),
     ] = None,
-    log: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--log", metavar="wandb|mlflow", help="Send results there, too; may be repeated."
-        ),
-    ] = None,
     resume: Annotated[
         Path | None,
         typer.Option("--resume", metavar="DIR", help="Go on with a run, as if never cut off."),
@@ -138,9 +132,8 @@ def train(
         return
     if resume is None:
         _begin(recipe, folder, begin, policy, loading)
-    run = recipe.training(folder, log or ())
+    run = recipe.training(folder)
     again = [f"--import={each}" for each in loading.imports or ()]
-    again += [f"--log={each}" for each in log or ()]  # The folder knows neither.
     from .train_page import as_data
 
     with adapting_first(str(recipe.run.get(TEACHER)), recipe.place.words()):
@@ -181,7 +174,7 @@ def _recipe(
 
 
 def _stop(words: str | None) -> dict[str, float] | None:
-    from ..v2.tuning.stopping import enough_of, short
+    from ..v2.runs.stop_criteria import enough_of, short
 
     return None if words is None else {short(at): each for at, each in enough_of(words).items()}
 
@@ -228,7 +221,7 @@ def _show_settings(recipe: Recipe, folder: Path) -> None:
 
 def _go(run: TrainingRun, recipe: Recipe, again: list[str], *, as_json: bool) -> tuple[str, bool]:
     """Train and show it; gives what was reached, and whether somebody has cut it off."""
-    from ..v2.tuning.stopping import short
+    from ..v2.runs.stop_criteria import short
     from .theme import console, errors_console
     from .train_page import going_on_words
     from .training_table import TrainingTable

@@ -13,7 +13,7 @@ from ..core.text.shell import command
 from ..core.text.visible import visible
 
 if TYPE_CHECKING:
-    from ..v2.tuning.training_run import TrainingRun
+    from ..v2.runs.training_run import TrainingRun
     from .training_recipe import Recipe
 
 _TOLD = {
@@ -35,8 +35,8 @@ def as_data(
 ) -> dict[str, Any]:
     """What came of a run, as plain data."""
     from ..v2.logging.flat_result import scalars
-    from ..v2.tuning.stopping import short
-    from ..v2.tuning.training_run import RETURN
+    from ..v2.runs.stop_criteria import short
+    from ..v2.runs.training_run import RETURN
 
     last = scalars(run.last_result)
     held = run.checkpoints.best()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +19,7 @@ from .environments import Environment, registered_env
 
 if TYPE_CHECKING:
     from ..v2.config.algorithm_config import AlgorithmConfig
-    from ..v2.tuning.training_run import TrainingRun
+    from ..v2.runs.training_run import TrainingRun
 
 RECIPE: Final = "run.toml"
 START: Final = "start"
@@ -197,29 +197,22 @@ class Recipe:
             raise ConfigError(f"[run] {name}", expected=kind, found=repr(value))
         return value
 
-    def training(self, folder: Path, services: Sequence[str] = ()) -> TrainingRun:
+    def training(self, folder: Path) -> TrainingRun:
         """The run."""
         from ..v2.config.toml_settings import toml_of
-        from ..v2.logging.loggers import DEFAULT_LOGGERS
-        from ..v2.logging.services import service_named
-        from ..v2.tuning.run_config import CheckpointConfig
-        from ..v2.tuning.stopping import enough_of
-        from ..v2.tuning.training_run import RETURN, TrainingRun
+        from ..v2.runs.stop_criteria import enough_of
+        from ..v2.runs.training_run import RETURN, TrainingRun
 
-        saving = CheckpointConfig(
-            num_to_keep=self._told_of("keep", _KEEP),
-            checkpoint_score_attribute=self._told_of("score", RETURN),
-            checkpoint_score_order=self._told_of("mode", "max"),
-            checkpoint_frequency=self._told_of("save_every", _SAVE_EVERY),
-        )
         stop = enough_of(self.run.get("stop", {}))
         beside = {RECIPE: toml_of(self.data)}
         return TrainingRun(
             self.config(folder),
             folder,
             stop=stop,
-            saving=saving,
-            loggers=[*DEFAULT_LOGGERS, *map(service_named, services)],
+            keep=self._told_of("keep", _KEEP),
+            save_every=self._told_of("save_every", _SAVE_EVERY),
+            score=self._told_of("score", RETURN),
+            mode=self._told_of("mode", "max"),
             beside=beside,
             video=self._told_of("video", "") or None,
         )

@@ -14,7 +14,7 @@ from rich.text import Text
 from typing_extensions import Self
 
 from ..v2.logging.progress_line import progress_text
-from ..v2.tuning.stopping import metric_of
+from ..v2.runs.stop_criteria import metric_of
 
 _ROWS: Final = 8
 _WIDE: Final = 80

@@ -1,4 +1,8 @@
-"""What only sources written for Ray name, and no front serves; homes are below `rlconnect`."""
+"""Names that only sources written for Ray use and no public package serves.
+
+Homes are modules below `rlconnect`. `stand-in` is a class that can be named and subclassed and
+raises an error when it is used; `tune` is one that belongs to Ray Tune.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,48 @@ from typing import Final
 
 RAY: Final = """\
 compat.aliases.ray_front: __version__ get init is_initialized put remote shutdown wait @ /ray
-stand-in: ScalingConfig @ /ray.air.config /ray.air /ray.train
-stand-in: SyncConfig @ /ray.air.config /ray.air /ray.train /ray.tune
+tune: ScalingConfig @ /ray.air.config /ray.air /ray.train
+tune: CheckpointConfig FailureConfig RunConfig SyncConfig @ /ray.air.config /ray.air /ray.train
+    /ray.tune
+tune: get_checkpoint report @ /ray.air.session /ray.train /ray.tune
+tune: get_context @ /ray.train /ray.tune
+tune: Result @ /ray.air /ray.train /ray.tune
+v2.algorithms.saved_run: Checkpoint=SavedFolder @ /ray.air.config /ray.air /ray.train /ray.tune
 compat.aliases.plain_names: TIMESTAMP @ /ray.air.constants
 compat.aliases.plain_names: TIME_THIS_ITER_S TRAINING_ITERATION @ /ray.air.constants
     /ray.tune.result
-stand-in: MLflowLoggerCallback setup_mlflow @ /ray.air.integrations.mlflow
-stand-in: WandbLoggerCallback setup_wandb @ /ray.air.integrations.wandb
-stand-in: JupyterNotebookReporter PlacementGroupFactory ResumeConfig run_experiments @ /ray.tune
-stand-in: Experiment @ /ray.tune.experiment
+tune: MLflowLoggerCallback setup_mlflow @ /ray.air.integrations.mlflow
+tune: WandbLoggerCallback setup_wandb @ /ray.air.integrations.wandb
+tune: JupyterNotebookReporter PlacementGroupFactory ResumeConfig run_experiments with_resources @
+    /ray.tune
+tune: ExperimentAnalysis @ /ray.tune.analysis /ray.tune
+tune: Callback @ /ray.tune.callback /ray.tune
+tune: TuneError @ /ray.tune.error /ray.tune
+tune: Experiment @ /ray.tune.experiment
+tune: Trial @ /ray.tune.experiment.trial /ray.tune.experiment
 compat.aliases.pretty_print: pretty_print @ /ray.tune.logger
-stand-in: CSVLoggerCallback JsonLoggerCallback LoggerCallback TBXLoggerCallback @ /ray.tune.logger
+tune: CSVLoggerCallback JsonLoggerCallback LoggerCallback TBXLoggerCallback @ /ray.tune.logger
+tune: CLIReporter @ /ray.tune.progress_reporter /ray.tune
 compat.aliases.ray_front: ENV_CREATOR _global_registry @ /ray.tune.registry
+v2.saving.class_slots: get_trainable_cls=algorithm_named @ /ray.tune.registry
+tune: register_trainable @ /ray.tune.registry /ray.tune
 compat.aliases.plain_names: TIMESTEPS_TOTAL TIME_TOTAL_S @ /ray.tune.result
-stand-in: HyperBandScheduler MedianStoppingRule PopulationBasedTraining TrialScheduler
-    create_scheduler @ /ray.tune.schedulers
-stand-in: PB2 @ /ray.tune.schedulers.pb2
-stand-in: ConcurrencyLimiter Repeater SearchAlgorithm Searcher create_searcher @ /ray.tune.search
-stand-in: OptunaSearch @ /ray.tune.search.optuna
+tune: ResultGrid @ /ray.tune.result_grid /ray.tune
+tune: ASHAScheduler AsyncHyperBandScheduler FIFOScheduler HyperBandScheduler MedianStoppingRule
+    PopulationBasedTraining TrialScheduler create_scheduler @ /ray.tune.schedulers
+tune: PB2 @ /ray.tune.schedulers.pb2
+tune: ConcurrencyLimiter Repeater SearchAlgorithm Searcher create_searcher @ /ray.tune.search
+tune: BasicVariantGenerator @ /ray.tune.search.basic_variant /ray.tune.search
+tune: OptunaSearch @ /ray.tune.search.optuna
+tune: grid_search @ /ray.tune.search /ray.tune
+tune: choice lograndint loguniform qlograndint qloguniform qrandint qrandn quniform randint randn
+    sample_from uniform @ /ray.tune.search.sample /ray.tune
+tune: Domain @ /ray.tune.search.sample
+tune: CombinedStopper FunctionStopper MaximumIterationStopper NoopStopper TimeoutStopper
+    TrialPlateauStopper @ /ray.tune.stopper
+tune: Stopper @ /ray.tune.stopper /ray.tune
+tune: Trainable with_parameters @ /ray.tune.trainable /ray.tune
+tune: TuneConfig @ /ray.tune.tune_config /ray.tune.tuner /ray.tune
 compat.aliases.plain_names: RayDeprecationWarning @ /ray.util.annotations
 compat.aliases.ray_front: log_once @ /ray.util.debug /ray.util
 compat.aliases.tree_front: assert_same_structure flatten_up_to is_nested map_structure
@@ -42,7 +70,6 @@ stand-in: SpecType @ core.models.specs.typing
 stand-in: MultiAgentRLModuleConfig @ core.rl_module.marl_module
 stand-in: MultiRLModuleConfig @ core.rl_module.multi_rl_module
 stand-in: TfRLModule @ core.rl_module.tf.tf_rl_module
-compat.examples.policy_gradient: DiscreteBCTorchModule @ core.testing.torch.bc_module
 core.columns: INPUT_ENV_SINGLE_SPACES INPUT_ENV_SPACES @ env
 stand-in: TaskSettableEnv TaskType @ env.apis.task_settable_env
 stand-in: BaseEnv @ env.base_env env /ray.rllib
@@ -62,35 +89,10 @@ stand-in: MultiAgentSampleBatchBuilder SampleBatchBuilder @ evaluation.sample_ba
     evaluation
 stand-in: SyncSampler @ evaluation.sampler evaluation
 stand-in: WorkerSet @ evaluation.worker_set
-compat.examples.other_rows: AddOtherAgentsRowIndexToXYPos @
-    examples.connectors.classes.add_other_agents_row_index_to_xy_pos
-compat.examples.curiosity: CountBasedCuriosity @ examples.connectors.classes.count_based_curiosity
-compat.examples.curiosity: EuclidianDistanceBasedCuriosity @
-    examples.connectors.classes.euclidian_distance_based_curiosity
-compat.examples.environments: ActionMaskEnv @ examples.envs.classes.action_mask_env
-    examples.env.action_mask_env
-compat.examples.environments: MultiAgentCartPole MultiAgentMountainCar MultiAgentPendulum
-    MultiAgentStatelessCartPole @ examples.envs.classes.multi_agent examples.env.multi_agent
-compat.examples.environments: RandomEnv @ examples.envs.classes.random_env examples.env.random_env
-compat.examples.environments: RepeatAfterMeEnv @ examples.envs.classes.repeat_after_me_env
-    examples.env.repeat_after_me_env
-compat.examples.environments: SimpleCorridor @ examples.envs.classes.simple_corridor
-    examples.env.simple_corridor
-compat.examples.environments: StatelessCartPole @ examples.envs.classes.stateless_cartpole
+compat.aliases.example_environments: MultiAgentCartPole @ examples.envs.classes.multi_agent
+    examples.env.multi_agent
+compat.aliases.example_environments: StatelessCartPole @ examples.envs.classes.stateless_cartpole
     examples.env.stateless_cartpole
-compat.examples.environments: StatelessPendulum @ examples.envs.classes.stateless_pendulum
-    examples.env.stateless_pendulum
-compat.examples.action_masking: ActionMaskingTorchRLModule @
-    examples.rl_modules.classes.action_masking_rlm
-compat.examples.autoregressive: AutoregressiveActionsRLM @
-    examples.rl_modules.classes.autoregressive_actions_rlm
-compat.examples.lstm_module: LSTMContainingRLModule @
-    examples.rl_modules.classes.lstm_containing_rlm
-compat.examples.random_module: RandomRLModule @ examples.rl_modules.classes.random_rlm
-    examples.rl_module.random_rl_module
-compat.examples.policy_gradient: VPGTorchRLModule @ examples.rl_modules.classes.vpg_torch_rlm
-compat.examples.policy_gradient: SHARED_ENCODER_ID SharedEncoder VPGMultiRLModuleWithSharedEncoder
-    VPGPolicyAfterSharedEncoder @ examples.rl_modules.classes.vpg_using_shared_encoder_rlm
 compat.aliases.script_arguments: add_rllib_example_script_args run_rllib_example_script_experiment @
     examples.utils utils.test_utils
 stand-in: FullyConnectedNetwork=TFFullyConnectedNetwork @ models.tf.fcnet

@@ -23,7 +23,6 @@ V2: Final = """\
 ~.config.callbacks: DefaultCallbacks>RLlibCallback @ algorithms.callbacks
 ~.config.section: NotProvided @ algorithms.ppo.ppo utils.from_config
 .config.policies: PolicySpec
--.config.search_space: Domain @ /ray.tune.search.sample
 .connectors.columnar: ColumnarPiece
 .connectors.common.add_observations: AddObservationsFromEpisodesToBatch @
     connectors.common.add_observations_from_episodes_to_batch connectors.common
@@ -67,8 +66,6 @@ V2: Final = """\
 .connectors.learner.adapt_rewards: AdaptRewards
 .connectors.learner.add_columns: AddColumnsFromEpisodesToTrainBatch @
     connectors.learner.add_columns_from_episodes_to_train_batch connectors.learner
--.connectors.learner.add_columns: AddColumnsFromEpisodesToBatch=AddColumnsFromEpisodesToTrainBatch @
-    connectors.learner.add_columns_from_episodes_to_batch
 .connectors.learner.add_columns: AddInfosFromEpisodesToTrainBatch @
     connectors.learner.add_infos_from_episodes_to_train_batch connectors.learner
 .connectors.learner.add_columns: AddNextObservationsFromEpisodesToTrainBatch @
@@ -244,7 +241,6 @@ V2: Final = """\
     algorithms.marwil.torch.marwil_torch_rl_module
 -.modules.ppo: PPORLModule=DefaultPPORLModule @ algorithms.ppo.ppo_rl_module
 ~.modules.ppo: PPOTorchRLModule>DefaultPPOTorchRLModule @ algorithms.ppo.torch.ppo_torch_rl_module
-    algorithms.ppo.ppo_torch_rl_module
 .modules.rl_module: InferenceOnlyError
 .modules.rl_module: RLModule @ core.rl_module.rl_module core.rl_module
 .modules.sac: DefaultSACRLModule @ algorithms.sac.default_sac_rl_module
@@ -291,33 +287,7 @@ V2: Final = """\
 """
 
 TUNING: Final = """\
-.run_config: Callback @ /ray.tune.callback /ray.tune
-.reporting: get_checkpoint get_context report @ /ray.air.session /ray.train /ray.tune
-.result_grid: Result @ /ray.air.config /ray.air /ray.train /ray.tune
-.result_grid: ExperimentAnalysis=ResultGrid @ /ray.tune.analysis /ray.tune
-.result_grid: ResultGrid @ /ray.tune.result_grid /ray.tune
-.run_config: CheckpointConfig FailureConfig RunConfig @ /ray.air.config /ray.air /ray.train
-    /ray.tune
-.run_config: CLIReporter @ /ray.tune.progress_reporter /ray.tune
-.schedulers: ASHAScheduler FIFOScheduler @ /ray.tune.schedulers
-.schedulers: AsyncHyperBandScheduler=ASHAScheduler @ /ray.tune.schedulers
-.run_config: TuneConfig @ /ray.tune.tune_config /ray.tune.tuner /ray.tune
-.stopping: CombinedStopper FunctionStopper MaximumIterationStopper NoopStopper TimeoutStopper
-    TrialPlateauStopper @ /ray.tune.stopper
-.stopping: Stopper @ /ray.tune.stopper /ray.tune
-.trainable: Trainable with_parameters @ /ray.tune.trainable /ray.tune
-.trainable: with_resources @ /ray.tune
-.trainable: get_trainable_cls @ /ray.tune.registry
-.trainable: register_trainable @ /ray.tune.registry /ray.tune
--.trial: Trial @ /ray.tune.experiment.trial /ray.tune.experiment
-.training_run: TrainingRun
-.tuner: run @ /ray.tune
-.trial: TuneError @ /ray.tune.error /ray.tune
 .tuner: Tuner @ /ray.tune.tuner /ray.tune
-.variants: BasicVariantGenerator @ /ray.tune.search.basic_variant /ray.tune.search
-..algorithms.saved_run: Checkpoint=SavedFolder @ /ray.air.config /ray.air /ray.train /ray.tune
-..config.search_space: choice grid_search lograndint loguniform qlograndint qloguniform qrandint
-    qrandn quniform randint randn sample_from uniform @ /ray.tune.search.sample /ray.tune.search
-    /ray.tune
-..envs.registry: register_env
+.tuner: run @ /ray.tune
+..runs.training_run: TrainingRun
 """

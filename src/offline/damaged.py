@@ -5,9 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
-from ..core.errors import MissingExtraError, RlconnectError
+from ..core.errors import LimitExceededError, MissingExtraError, RlconnectError
+
+_MOST: Final = 20_000
 
 
 class DamagedDataWarning(UserWarning):
@@ -28,7 +30,13 @@ class Damage:
         self.found: list[dict[str, Any]] = []
 
     def note(self, file: str, line: int | None, error: RlconnectError) -> None:
-        """Remember one place and why it cannot be read."""
+        """Remember one place and why it cannot be read; most of the data has to be readable."""
+        if len(self.found) >= _MOST:
+            raise LimitExceededError(
+                f"more than {_MOST:,} places of the data cannot be read",
+                found=error.summary,
+                hint="leave out the files that are damaged.",
+            )
         self.found.append({"file": file, "line": line, "why": error.summary})
 
     @contextmanager

@@ -80,7 +80,7 @@ def _copied(part: Recordings) -> Recordings:
 
 
 DATA_LIMITS: Final = Limits(
-    max_json_bytes=512 * MIB, base_memory=512 * MIB, memory_factor=16, bytes_per_operation=1
+    max_json_bytes=512 * MIB, base_memory=128 * MIB, memory_factor=16, bytes_per_operation=1
 )
 """Bounds for one line or one row of recorded data: observations are large and pack well."""
 

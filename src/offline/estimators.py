@@ -1,15 +1,15 @@
-"""Off-policy estimators: what recorded steps say of a policy, as functions of columns.
+"""Off-policy estimators of the value of a policy, as functions of columns of recorded steps.
 
-`judged` is the door: a method by name over `Steps`. Every method gives a value for each episode,
-whose mean is the estimate, and what each episode does to that mean (its influence), of which
-intervals are made. Self-normalised methods divide by weights that all episodes share, so there
-the two differ.
+`judged` applies a method by name to `Steps`. A method returns a value for each episode, whose mean
+is the estimate, and the influence of each episode on that mean, from which confidence intervals
+are computed. The weights of weighted importance sampling are shared by all episodes, so there the
+two differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -25,7 +25,7 @@ _FAR: float = 3.0
 
 
 def doubts_of(method: str, steps: Steps) -> tuple[str, ...]:
-    """Why not to trust what a method makes of recorded steps, where that shows."""
+    """Return reasons not to trust an estimate; empty if none shows."""
     if method not in NEED_MODEL or steps.reach is None or steps.reach <= _FAR:
         return ()
     return (
@@ -183,12 +183,11 @@ def _by_decision(steps: Steps, gamma: float) -> Judged:
     return _plain(steps.total(steps.discounts(gamma) * steps.weights * steps.rewards))
 
 
-def _by_episode(steps: Steps, gamma: float) -> Judged:
-    return _plain(steps.weights[steps.ends] * recorded(steps, gamma))
-
-
 def _weighted_by_decision(steps: Steps, gamma: float) -> Judged:
-    """As RLlib has it: weights are divided by their mean over the episodes that last as long."""
+    """Weighted importance sampling as in RLlib.
+
+    Weights are divided by their mean over the episodes that are at least as long.
+    """
     discounts = steps.discounts(gamma)
     scaled = np.empty_like(steps.weights)
     around = np.empty_like(scaled)
@@ -202,66 +201,10 @@ def _weighted_by_decision(steps: Steps, gamma: float) -> Judged:
     )
 
 
-def _self_normalised(steps: Steps, gamma: float) -> Judged:
-    """Weights are divided by their mean over all episodes, those that are over included.
-
-    An episode's weight stays what it was when it ended, and it earns nothing more. So the mean is
-    near 1 at every step, whatever the lengths are.
-    """
-    discounts = steps.discounts(gamma)
-    scaled, means = _scaled_over_all(steps)
-    around = np.array(
-        [
-            float(np.sum(scaled[places] * steps.rewards[places])) / len(steps.lengths)
-            for places in steps.by_time
-        ]
-    )
-    here = around[steps.times]
-    influence = steps.total(discounts * (here + scaled * (steps.rewards - here)))
-    later = gamma ** np.arange(len(around)) * around
-    return Judged(
-        steps.total(discounts * scaled * steps.rewards),
-        influence + _after_the_end(steps, later, later / means),
-    )
-
-
-def _after_the_end(steps: Steps, constant: Array, by_weight: Array) -> Array:
-    """The sum of `constant - weight * by_weight` over the steps that an episode has no more."""
-
-    def behind(column: Array) -> Array:
-        tails = np.append(np.cumsum(column[::-1])[::-1], 0.0)
-        return tails[steps.lengths]
-
-    after_the_end: Array = behind(constant) - steps.weights[steps.ends] * behind(by_weight)
-    return after_the_end
-
-
-def _scaled_over_all(steps: Steps) -> tuple[Array, Array]:
-    """Weights over their mean over all episodes, and that mean, step by step."""
-    last = steps.weights[steps.ends]
-    over = np.bincount(steps.lengths, weights=last, minlength=len(steps.by_time) + 1)
-    finished = np.cumsum(over)
-    scaled = np.empty_like(steps.weights)
-    means = np.empty(len(steps.by_time))
-    for time, places in enumerate(steps.by_time):
-        weight_sum = float(steps.weights[places].sum() + finished[time]) / len(steps.lengths)
-        means[time] = max(weight_sum, _TINY)
-        scaled[places] = steps.weights[places] / means[time]
-    return scaled, means
-
-
-def _self_normalised_by_episode(steps: Steps, gamma: float) -> Judged:
-    weights = steps.weights[steps.ends]
-    share = weights / max(float(weights.mean()), _TINY)
-    values = share * recorded(steps, gamma)
-    return Judged(values, values.mean() + share * (recorded(steps, gamma) - values.mean()))
-
-
 def _direct(steps: Steps, gamma: float) -> Judged:
-    """The model's value of each first step.
+    """The direct method: the model's value of each first step.
 
-    How far the model is off is no matter of first steps alone. A model that cannot tell what an
-    episode does to it is taken to be as sure as its corrections by weights are.
+    If the model has no influence of its own, the interval is that of the doubly robust estimate.
     """
     _, values = _model(steps)
     first = values[steps.starts]
@@ -282,16 +225,6 @@ def _doubly_robust(steps: Steps, gamma: float) -> Judged:
     return _plain(corrected[steps.starts])
 
 
-def _self_normalised_doubly_robust(steps: Steps, gamma: float) -> Judged:
-    chosen, values = _model(steps)
-    later = np.append(values[1:], 0.0)
-    later[steps.ends] = 0.0
-    errors = replace(steps, rewards=steps.rewards + gamma * later - chosen)
-    corrections = _self_normalised(errors, gamma)
-    first = values[steps.starts]
-    return Judged(first + corrections.values, first + corrections.influence)
-
-
 def _model(steps: Steps) -> tuple[Array, Array]:
     if steps.chosen is None or steps.values is None:
         raise ConfigError(
@@ -303,15 +236,11 @@ def _model(steps: Steps) -> tuple[Array, Array]:
 METHODS: Final[dict[str, Callable[[Steps, float], Judged]]] = {
     "is": _by_decision,
     "pdis": _by_decision,
-    "tis": _by_episode,
     "wis": _weighted_by_decision,
-    "snpdis": _self_normalised,
-    "sntis": _self_normalised_by_episode,
     "dm": _direct,
     "dr": _doubly_robust,
-    "sndr": _self_normalised_doubly_robust,
 }
-"""By name. "is" is RLlib's, which goes by decision; "tis" weighs whole episodes."""
+"""By name. RLlib's importance sampling is per-decision, so "is" and "pdis" are the same."""
 
-NEED_MODEL: Final = frozenset({"dm", "dr", "sndr"})
+NEED_MODEL: Final = frozenset({"dm", "dr"})
 _TINY: Final = float(np.finfo(float).tiny)

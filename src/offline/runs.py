@@ -34,7 +34,6 @@ from ..core.vault.file_names import (
     RESULT_TABLE,
     RESULTS,
     RUN_SPACES,
-    TRIAL_END,
 )
 from ..core.vault.files.reading import read_json
 from .damaged import Damage
@@ -120,11 +119,11 @@ class Trial:
 
     def _results(self, damage: Damage) -> Iterator[dict[str, Any]]:
         file = self.path / RESULTS
-        if file.is_file():
+        if os.path.isfile(file):
             place = Place(file, f"{self.name}/{RESULTS}")
             for _, row in read_lines(place, limits_in_force(), damage, lambda row, _: row):
                 yield row
-        elif (self.path / RESULT_TABLE).is_file():
+        elif os.path.isfile(self.path / RESULT_TABLE):
             yield from _table(self.path / RESULT_TABLE)
 
     @property
@@ -164,7 +163,7 @@ class Trial:
         """How it ended: "TERMINATED", "ERROR", ...; "UNFINISHED" where nothing says."""
         if isinstance(self.told.get("status"), str):
             return str(self.told["status"])
-        if any((self.path / name).is_file() for name in ("error.txt", "error.pkl")):
+        if any(os.path.isfile(self.path / name) for name in ("error.txt", "error.pkl")):
             return "ERROR"
         return "TERMINATED" if self.last_result.get("done") is True else "UNFINISHED"
 
@@ -191,7 +190,7 @@ class Trial:
                 named[name] = (iteration, by_iteration[iteration])
         checkpoints = []
         folders = _checkpoint_folders(self.path)
-        is_ours = (self.path / RUN_SPACES).is_file()
+        is_ours = os.path.isfile(self.path / RUN_SPACES)
         is_counted = not is_ours and any(_number_of(each) == 0 for each in folders)  # since Ray 2.7
         for folder in folders:
             number = _number_of(folder)
@@ -294,8 +293,8 @@ def open_runs(
     """
     if mode not in ("max", "min"):
         raise ConfigError(f"mode={mode!r}", expected="'max' or 'min'")
-    folder = Path(path).expanduser()
-    trials = tuple(_trials(folder))
+    folder = Path(os.path.expanduser(path))
+    trials = tuple(_trials(folder)) if os.path.isdir(folder) else ()
     if not trials:
         raise CheckpointNotFoundError(
             f"no trial lies at {folder}",
@@ -327,7 +326,7 @@ def _trials(folder: Path) -> Iterator[Trial]:
             if place.parent not in states:
                 states[place.parent] = _states(place.parent)
             folders.clear()
-            yield Trial(place, states[place.parent].get(place.name) or _end(place))
+            yield Trial(place, states[place.parent].get(place.name) or {})
         folders[:] = [each for each in folders if not _NUMBERED.fullmatch(each)]
 
 
@@ -357,12 +356,6 @@ def _states(run: Path) -> dict[str, dict[str, Any]]:
     return by_trial
 
 
-def _end(trial: Path) -> dict[str, Any]:
-    """How a trial of our own Tuner has ended, if it has."""
-    end = _json_in(trial / TRIAL_END) if (trial / TRIAL_END).is_file() else None
-    return {"status": end.get("status")} if end else {}
-
-
 def _saved(text: Any) -> dict[str, int]:
     """After which iteration each checkpoint was saved: a pickle in the state, read as data.
 
@@ -384,7 +377,9 @@ def _saved(text: Any) -> dict[str, int]:
 
 
 def _checkpoint_folders(trial: Path) -> list[Path]:
-    folders = [each for each in trial.iterdir() if each.is_dir() and _NUMBERED.fullmatch(each.name)]
+    folders = [
+        each for each in trial.iterdir() if os.path.isdir(each) and _NUMBERED.fullmatch(each.name)
+    ]
     return sorted(folders, key=_number_of)
 
 

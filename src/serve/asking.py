@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -18,6 +19,11 @@ TRIES: Final = 3
 
 NO_ANSWER: Final = (OSError, http.client.HTTPException, asyncio.IncompleteReadError, EOFError)
 """What says that nothing came back."""
+
+_ODD: Final = (
+    *(AttributeError, LookupError, RecursionError, TypeError, ValueError),
+    asyncio.LimitOverrunError,
+)
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,26 @@ def asked_body(obs: Any, fields: Mapping[str, Any]) -> bytes:
     return MSGPACK_CODEC.encode({"obs": obs, **present})
 
 
+@contextmanager
+def usual_answers() -> Iterator[None]:
+    """Raise a `ServeError` for an answer that no server of this package gives.
+
+    Also a decorator.
+    """
+    try:
+        yield
+    except (ServeError, *NO_ANSWER):
+        raise
+    except _ODD as error:
+        raise ServeError(
+            502,
+            "bad_answer",
+            f"not an answer of a policy server ({type(error).__name__}: {str(error)[:120]})",
+            hint="check the URL.",
+        ) from None
+
+
+@usual_answers()
 def document_of(status: int, content_type: str, body: bytes) -> Any:
     """The document of an answer.
 
@@ -92,6 +118,8 @@ def document_of(status: int, content_type: str, body: bytes) -> Any:
     """
     try:
         document = codec_of(content_type.partition(";")[0]).decode(body) if body else {}
+        if not isinstance(document, dict):
+            raise TypeError(f"a document of type {type(document).__name__}")
     except ServeError:
         document = {"error": body[:200].decode(errors="replace"), "code": "no_document"}
     if status < 400:
@@ -105,6 +133,7 @@ def document_of(status: int, content_type: str, body: bytes) -> Any:
     )
 
 
+@usual_answers()
 def acted_in(document: Any) -> Acted:
     """What a document of the server says."""
     return Acted(

@@ -10,7 +10,16 @@ from urllib.parse import quote
 
 from typing_extensions import Self
 
-from .asking import NO_ANSWER, TRIES, Acted, Asking, acted_in, asked_body, document_of
+from .asking import (
+    NO_ANSWER,
+    TRIES,
+    Acted,
+    Asking,
+    acted_in,
+    asked_body,
+    document_of,
+    usual_answers,
+)
 from .errors import ServeError
 
 
@@ -33,7 +42,8 @@ class AsyncClient(Asking):
     async def policies(self) -> list[dict[str, Any]]:
         """What the server has."""
         document = await self._ask("GET", "/v1/policies", None, True)
-        listed: list[dict[str, Any]] = document["policies"]
+        with usual_answers():
+            listed: list[dict[str, Any]] = document["policies"]
         return listed
 
     async def end(self, session: str) -> None:
@@ -85,11 +95,9 @@ class AsyncClient(Asking):
         async with self._turn:
             for tries_left in reversed(range(TRIES if is_repeatable else 1)):
                 try:
-                    return document_of(
-                        *await asyncio.wait_for(
-                            self._asked_once(method, path, body, session), self._address.timeout
-                        )
-                    )
+                    with usual_answers():
+                        once = self._asked_once(method, path, body, session)
+                        return document_of(*await asyncio.wait_for(once, self._address.timeout))
                 except (*NO_ANSWER, asyncio.TimeoutError) as error:
                     await self.close()
                     if not tries_left or isinstance(error, asyncio.TimeoutError):

@@ -12,7 +12,16 @@ from urllib.parse import quote
 
 from typing_extensions import Self
 
-from .asking import NO_ANSWER, TRIES, Acted, Asking, acted_in, asked_body, document_of
+from .asking import (
+    NO_ANSWER,
+    TRIES,
+    Acted,
+    Asking,
+    acted_in,
+    asked_body,
+    document_of,
+    usual_answers,
+)
 from .errors import ServeError
 from .wire import MSGPACK_CODEC
 
@@ -117,6 +126,7 @@ class Client(Asking):
                 returns.append(total)
         return returns
 
+    @usual_answers()
     def policies(self) -> list[dict[str, Any]]:
         """What the server has."""
         listed: list[dict[str, Any]] = self._ask("GET", "/v1/policies", None, True)["policies"]
@@ -151,6 +161,7 @@ class Client(Asking):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @usual_answers()
     def _ask(
         self, method: str, path: str, body: bytes | None, is_repeatable: bool, session: Any = None
     ) -> Any:

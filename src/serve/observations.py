@@ -95,6 +95,9 @@ def _leaf(values: Any, space: spaces.Space[Any], name: str) -> Array:
             501, "unserved_space", f"{name} is of {space}, which no request can hold",
             hint="adapt the policy to an environment of numbers first.",
         )  # fmt: skip
+    for value in values if shape else ():
+        if type(value) is list and len(value) != shape[0]:  # cheap, where a long one is converted
+            raise _misfit(name, space, _described(value))
     try:
         array = np.asarray(values)
     except (ValueError, OverflowError):

@@ -2,10 +2,7 @@
 
 import json
 
-import pytest
 from rlconnect.cli.app import main
-
-pytest.importorskip("libcst", reason="the extra `codemod` is not installed")
 
 OLD = "from ray.rllib.core.columns import Columns\n"
 

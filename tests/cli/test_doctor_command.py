@@ -54,15 +54,15 @@ def test_a_package_too_old_is_a_finding(versions, capsys):
 
 def test_an_extra_that_is_not_there_is_no_fault(versions, capsys):
     """One with a package that is too old is."""
-    versions["onnx"] = versions["libcst"] = None
+    versions["onnx"] = None
     versions["fsspec"] = "2020.1"
 
     assert main(["doctor", "--json"]) == 1
 
     is_fit, checks = checks_of(capsys)
     assert not is_fit
-    assert checks["codemod"]["is_fit"] is None
-    assert checks["codemod"]["hint"] == "python -m pip install 'rlconnect[codemod]'"
+    assert checks["export"]["is_fit"] is None
+    assert checks["export"]["hint"] == "python -m pip install 'rlconnect[export]'"
     assert checks["remote"]["is_fit"] is False
 
 

@@ -128,7 +128,7 @@ def test_one_policy_of_several_that_does_not_load_is_named(tmp_path):
 
     tried = try_loading(checkpoint)
 
-    assert {name: each.level for name, each in tried.items()} == {
+    assert {name: each.verdict.level for name, each in tried.items()} == {
         "pol_0": "complete",
         "pol_1": "not loadable",
     }

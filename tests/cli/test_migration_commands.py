@@ -86,7 +86,6 @@ def test_check_is_for_continuous_integration(folder, capsys):
 
 def test_check_tells_changed_numbers(folder, tmp_path, capsys):
     """A folder whose module is another one: the proof no longer holds."""
-    from rlconnect.core.vault.save_manifest import forget_save
     from rlconnect.v2 import RLModule
 
     module = RLModule.from_checkpoint(Path(folder, "rl_module"))
@@ -94,7 +93,6 @@ def test_check_tells_changed_numbers(folder, tmp_path, capsys):
     name = next(iter(state))
     module.set_state({**state, name: state[name] * 1.001})
     module.save_to_path(Path(folder, "rl_module"))
-    forget_save(Path(folder))
 
     assert main(["migration", "check", folder, "--samples", "1"]) == 1
     assert "the proof no longer holds" in capsys.readouterr().out

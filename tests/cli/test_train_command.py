@@ -11,7 +11,7 @@ from rlconnect.v2 import PPO, AlgorithmConfig
 from rlconnect.v2.envs import registry
 
 from tests.core.vault.recorded import ROOT
-from tests.v2.tuning.runs import curves
+from tests.v2.runs.runs import curves
 
 pytestmark = pytest.mark.torch
 SMALL = [

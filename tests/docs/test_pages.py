@@ -16,9 +16,7 @@ from .excerpts import IN_USE
 SAMPLE = "ppo-pendulum-ray-2.7"
 NEEDS = {
     "guides/old-checkpoint.md": "onnxruntime",
-    "guides/piece-by-piece.md": "libcst",
     "howto/act-on-samples.md": "pyarrow",
-    "howto/codemod.md": "libcst",
     "howto/evaluate.md": "pyarrow",
     "howto/compile.md": "onnxruntime",
     "howto/export.md": "onnxruntime",

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlconnect.core.errors import RlconnectError
-from rlconnect.core.vault.save_manifest import SAVE_MANIFEST
 
 from tests.core.vault.fuzz import mutated
 from tests.fuzz import doors, trees
-from tests.fuzz.encodings import encoding_of, forget_save, sign_folder, signed, written
+from tests.fuzz.encodings import encoding_of, sign_folder, signed, written
 from tests.fuzz.samples import all_samples
 from tests.fuzz.states import all_states
 
@@ -109,8 +108,6 @@ class Cases:
                     data = _bytes(changed, copy / file)
                 (copy / file).write_bytes(data)
                 sign_folder(copy)
-                if file.name != SAVE_MANIFEST and rng.random() < 0.9:
-                    forget_save(copy)
             except Exception as error:  # not everything can be written: a key that is a list
                 return Outcome("unwritten", sample.name, repr(error)[:200])
             told.append(f"{file}: {what}")

@@ -15,7 +15,6 @@ from typing import ClassVar
 import numpy as np
 from rlconnect.core.data.budget import Budget
 from rlconnect.core.data.msgpack_arrays import encode_msgpack_object
-from rlconnect.core.vault import save_manifest
 from rlconnect.core.vault.decode.load_limits import DEFAULT_LIMITS
 from rlconnect.core.vault.decode.msgpack_file import decode_msgpack
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque, PersistentRef
@@ -236,12 +235,6 @@ def sign_folder(folder):
         if isinstance(entry, dict):
             entry.update(size=len(data), sha256=hashlib.sha256(data).hexdigest())
     file.write_bytes(signed(content))
-
-
-def forget_save(folder):
-    """Remove the checksums of a save: a folder without them is read as it is."""
-    for file in list(folder.rglob("*.json")):
-        save_manifest.forget_save(file.parent)
 
 
 def signed(content):

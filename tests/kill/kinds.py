@@ -526,39 +526,8 @@ class Artifact(Kind):
         return {self.name, self.name + ".json"}
 
 
-class TrainableSave(Kind):
-    """`Trainable.save` of a user's class with several files, in a trial's folder."""
-
-    def build(self):
-        from rlconnect.v2.tuning import Trainable
-
-        class Mine(Trainable):
-            value = "A"
-
-            def save_checkpoint(self, checkpoint_dir):
-                for name in ("one", "two", "three"):
-                    (Path(checkpoint_dir) / name).write_text(self.value * 1000, encoding="utf-8")
-
-            def load_checkpoint(self, checkpoint):
-                texts = {
-                    (Path(checkpoint) / n).read_text(encoding="utf-8")
-                    for n in ("one", "two", "three")
-                }
-                self.value = one_label(texts)[0]
-
-        self.mine = Mine({})
-
-    def save(self, label):
-        self.mine.value = label
-        self.mine.save(self.target)
-
-    def label(self):
-        self.mine.restore(self.target)
-        return self.mine.value
-
-
-class Copied(TrainableSave):
-    """A checkpoint copied to a trial's folder."""
+class Copied(Kind):
+    """A checkpoint of several files, copied to another folder."""
 
     def save(self, label):
         from rlconnect.v2.algorithms.saved_run import SavedFolder
@@ -566,9 +535,19 @@ class Copied(TrainableSave):
         run = zlib.crc32(str(self.target).encode())  # another run's was saved by other code
         source = Path(tempfile.gettempdir()) / f"copied-{os.getuid()}-{run}-{label}"
         if not source.exists():
-            self.mine.value = label
-            self.mine.save(source)
+            source.mkdir()
+            for name in ("one", "two", "three"):
+                (source / name).write_text(label * 1000, encoding="utf-8")
         SavedFolder(source).to_directory(self.target)
+
+    def label(self):
+        from rlconnect.core.vault.save_manifest import read_as_one
+
+        def read(kept):
+            files = [(kept or self.target) / name for name in ("one", "two", "three")]
+            return {file.read_text(encoding="utf-8")[0] for file in files}
+
+        return one_label(read_as_one(self.target, read))
 
 
 class Episodes(Kind):
@@ -677,7 +656,6 @@ KINDS = {
     "to_ray": ToRay,
     "migration plan": Plan,
     "artifact": Artifact,
-    "trainable": TrainableSave,
     "copied checkpoint": Copied,
     "episodes": Episodes,
     "report": Report,

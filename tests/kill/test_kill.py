@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 from rlconnect.core.vault.own import flushing
-from rlconnect.core.vault.save_manifest import forget_save
 
 from tests.kill.kill import lose_power, run
-from tests.kill.kinds import NaiveTree, OwnFormat, TrainableSave, Tree
+from tests.kill.kinds import Copied, NaiveTree, OwnFormat, Tree
 
 POWER = partial(lose_power, replays=2)
 
@@ -64,10 +63,9 @@ def test_a_saver_that_forgets_the_disk_is_found_out(monkeypatch):
 
 
 def test_kinds_look_at_what_they_load(tmp_path):
-    """A part of another save is seen by the harness itself, whatever manifests say."""
-    kind = TrainableSave(tmp_path)
+    """A part of another save is seen by the harness itself."""
+    kind = Copied(tmp_path)
     kind.save("A")
-    forget_save(tmp_path / "saved")
     (tmp_path / "saved" / "two").write_text("B" * 1000, encoding="utf-8")
 
     with pytest.raises(AssertionError, match="parts of"):

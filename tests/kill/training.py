@@ -2,7 +2,6 @@
 
     python -m tests.kill.training --kills 30                at random moments
     python -m tests.kill.training --kills 30 --algo DQN     of another algorithm
-    python -m tests.kill.training --kills 30 --algo trials  of a Tuner with three trials
 
 Each run is killed again and again until it has come to its end; then another one begins. Ends with
 1 if a result differs, is missing or told twice.
@@ -19,16 +18,13 @@ import time
 import warnings
 from pathlib import Path
 
-from rlconnect.v2 import tuning
 from rlconnect.v2.saving.class_slots import algorithm_named
-from rlconnect.v2.tuning import CheckpointConfig, TrainingRun
+from rlconnect.v2.tuning import TrainingRun
 
 from tests.kill.kill import EVENTS, in_child
-from tests.v2.tuning.runs import curves, tensorboard_steps
+from tests.v2.runs.runs import curves, tensorboard_steps
 
 ITERATIONS = 8
-TRIALS = "trials"
-SAVING = CheckpointConfig(2, "env_runners/episode_return_mean", "max", 2)
 
 
 def config_of(algo):
@@ -48,22 +44,9 @@ def config_of(algo):
 
 
 def train(folder, algo):
-    """Run it, or let it go on: an algorithm, or trials of one."""
+    """Run it, or let it go on."""
     stop = {"training_iteration": ITERATIONS}
-    if algo != TRIALS:
-        TrainingRun(config_of(algo), folder, stop=stop, saving=SAVING).go()
-        return
-    tuning.run(
-        "PPO",
-        config=config_of("PPO").training(lr=tuning.grid_search([1e-2, 1e-3, 1e-4])),
-        name=folder.name,
-        storage_path=folder.parent,
-        stop=stop,
-        checkpoint_config=SAVING,
-        verbose=0,
-        resume="AUTO",
-        in_ray=False,
-    )
+    TrainingRun(config_of(algo), folder, stop=stop, keep=2, save_every=2).go()
 
 
 def go(folder, algo, die_at=0):
@@ -92,22 +75,9 @@ def is_over(child):
 
 
 def differences(folder, whole):
-    """What of a run, or of its trials, is not as it is in an unbroken one."""
-    if not (folder / "tuner.json").exists():
-        return run_differences(folder, whole)
-    pairs = zip(*(sorted(each.glob("PPO_*")) for each in (folder, whole)), strict=True)
-    return [each for trial, unbroken in pairs for each in run_differences(trial, unbroken)]
-
-
-def run_differences(folder, whole):
-    """The same of one run."""
+    """What of a run is not as it is in an unbroken one."""
     found = []
-    named = {"trial_id", "experiment_tag"}
-    rows = [
-        [{name: row[name] for name in row.keys() - named} for row in curves(each)]
-        for each in (folder, whole)
-    ]
-    if rows[0] != rows[1]:
+    if curves(folder) != curves(whole):
         found.append("results")
     steps = tensorboard_steps(folder)
     if steps != tensorboard_steps(whole):

@@ -243,7 +243,7 @@ def _both(data, change):
 def _plus_one(value):
     if isinstance(value, (tuple, list)):
         return type(value)(map(_plus_one, value))
-    return value + np.asarray(1, np.asarray(value).dtype)
+    return value + np.ones_like(value)
 
 
 LAMBDAS = {

@@ -87,7 +87,7 @@ def covered(repeats, episodes):
             weights = made.weights[made.ends]
             worth.append(weights.sum() ** 2 / (weights**2).sum())
             doubts.append(bool(doubts_of("dm", made)))
-            for method in ("dm", "dr", "snpdis"):
+            for method in ("is", "dm", "dr"):
                 found = Estimate.of(recorded(made, GAMMA), judged(method, made, GAMMA))
                 errors.setdefault(method, []).append(found.v_target - truth)
                 hits.setdefault(method, []).append(found.interval.holds(truth))

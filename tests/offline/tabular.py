@@ -12,7 +12,7 @@ from rlconnect.offline.estimators import Estimate, Steps, judged, recorded
 from rlconnect.offline.fitted_q import FittedQSettings
 
 GAMMA = 0.95
-METHODS = ("is", "tis", "snpdis", "sntis", "dm", "dr", "sndr")
+METHODS = ("is", "dm", "dr")
 EXACT = FittedQSettings(fcnet_hiddens=(), n_iters=0, solves=True)
 
 

@@ -51,7 +51,7 @@ def test_an_unknown_method_is_told():
         evaluate(Policy.from_checkpoint(CASE / "policy"), open_dataset(CASE / "data"), method="x")
 
 
-@pytest.mark.parametrize("method", ["is", "pdis", "tis", "dm", "dr", "sntis", "snpdis", "sndr"])
+@pytest.mark.parametrize("method", ["is", "pdis", "dm", "dr"])
 def test_estimates_are_those_of_scope_rl(method):
     """Episode by episode; it calls importance sampling by decision "pdis"."""
     with np.load(GOLDEN / "scope_rl/episodes.npz") as held:

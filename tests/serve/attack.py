@@ -65,6 +65,7 @@ def main() -> int:
         mark = Path(folder, "ran")
         ports = {"http": http(0), "pickles": pickles(str(mark)), "rllink": rllink(str(mark))}
         command = [sys.executable, "-m", "rlconnect", "serve", str(ALGORITHM), "--port", "0"]
+        command += ["--allow-host", "h"]
         command += ["--policy-server-port", str(ports["pickles"].number)]
         command += ["--rllink-port", str(ports["rllink"].number), "--record", f"{folder}/kept"]
         with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8") as server:

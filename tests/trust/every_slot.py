@@ -26,7 +26,7 @@ from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 
 from tests.fuzz import gadgets
 from tests.fuzz.doors import DOORS, given_path
-from tests.fuzz.encodings import encoding_of, forget_save, sign_folder, written
+from tests.fuzz.encodings import encoding_of, sign_folder, written
 from tests.fuzz.samples import GOLDEN, RECORDED, _sample, all_samples
 from tests.fuzz.trees import copied, places, read, write
 from tests.fuzz.watch import Watch
@@ -90,7 +90,6 @@ def run(samples, count, seed, scratch):
         folder = Path(scratch) / "case"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(sample.root, folder)
-        forget_save(folder)
         tree = copied(sample.tree(file))
         container, key = list(slots(tree))[number]
         tree = write(tree, container, key, value)

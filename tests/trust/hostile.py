@@ -5,7 +5,6 @@ import sys
 import types
 
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
-from rlconnect.core.vault.save_manifest import forget_save
 
 from tests.fuzz.encodings import encoding_of, read_tree, written
 
@@ -22,9 +21,8 @@ def ref(path):
 
 
 def copied(folder, to):
-    """A folder as its author would change it: without the manifest that tells changed files."""
+    """A folder to change."""
     shutil.copytree(folder, to)
-    forget_save(to)
     return to
 
 

@@ -4,6 +4,7 @@ import sys
 
 import gymnasium as gym
 import pytest
+import rlconnect
 from gymnasium.spaces import Box, Discrete
 from rlconnect.bridge import Actor, V2AsLegacyConnector, load_triple
 from rlconnect.core.errors import (
@@ -392,3 +393,19 @@ def test_settings_are_of_a_class_of_settings():
     """`from_state` calls no other class."""
     with pytest.raises(ConfigError, match="class of settings"):
         PPOConfig.from_state({"class": dict, "env": "x"})
+
+
+def test_module_ids_that_are_no_text_are_passed_over(tmp_path):
+    """A hostile file may use anything as a key of its specs."""
+    from tests.core.vault.recorded import NEW_ALGORITHM, copy_of, remove
+
+    path = copy_of(NEW_ALGORITHM, tmp_path)
+    remove(path, "learner_group/learner/rl_module/default_policy/module_state.pkl")
+    specs = {3: {}, None: {}, ("a",): {}, "gone": {}}
+
+    def change(tree):
+        tree["ctor_args_and_kwargs"] = ((), {"rl_module_specs": specs})
+
+    hostile.changed(path / "learner_group/learner/rl_module/class_and_ctor_args.pkl", change)
+
+    assert {"gone"} <= {*rlconnect.open_checkpoint(path).modules} <= {"gone", "default_policy"}

@@ -15,16 +15,19 @@ KEYWORDS = SRC / "v2/config/keywords.pyi"
 KEYWORDS_HEAD = """# Made of the tables of settings by `make stubs`.
 from _typeshed import DataclassInstance
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
 from gymnasium.spaces import Space
 
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.spec import RLModuleSpec
-from .search_space import Domain
+
+class _Domain(Protocol):
+    @property
+    def domain_str(self) -> str: ...
 
 Function: TypeAlias = Callable[..., Any]
-Open: TypeAlias = Domain | Mapping[str, Any]  # what a trial has a value for
+Open: TypeAlias = _Domain | Mapping[str, Any]  # a search space of Ray Tune's
 Schedule: TypeAlias = float | Sequence[Sequence[float]]
 """
 HEADING = "# Made of the table in __init__.py by `make stubs`.\n"
@@ -46,6 +49,8 @@ def stub(front):
             renamed.append(f"{name} = _{own}\n")
     lines = [f"from {module} import {', '.join(modules[module])}\n" for module in sorted(modules)]
     lines += [f"{table}: dict[str, str]\n" for table in TABLES if hasattr(package, table)]
+    if front == "v2.tuning":  # all other names are those of Ray Tune
+        lines += ["from typing import Any\n", "def __getattr__(name: str) -> Any: ...\n"]
     return SRC / front.replace(".", "/") / "__init__.pyi", HEADING + "".join([*lines, *renamed])
 
 

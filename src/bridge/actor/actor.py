@@ -35,7 +35,7 @@ class SlowPieceWarning(UserWarning):
 
 
 class Actor:
-    """A policy, or several, that turn observations into actions and remember what they must.
+    """One or several policies that map observations to actions and store per-session state.
 
     Each slot, one agent of one environment, is a session with its own history; sessions are rows of
     arrays. One lock guards an actor, so threads may share it: their calls take turns.
@@ -47,10 +47,10 @@ class Actor:
         autoreset: What an observation is that comes with `terminated` or `truncated`: the last
             one of its episode ("next_step", as gymnasium's vector environments have it), or the
             first one of the next ("same_step").
-        max_sessions: Of how many sessions each policy remembers anything; 100,000 if None. One
-            more, and the least recently used is forgotten: it begins anew should it come back. The
-            first time there is a `SessionsEvictedWarning`, and `evicted_sessions` counts. Rows of
-            one call are remembered even if they are more.
+        max_sessions: Largest number of sessions that each policy stores; 100,000 if None. When the
+            limit is reached, the least recently used session is dropped and starts over if it
+            returns, with a `SessionsEvictedWarning` the first time; `evicted_sessions` is the
+            count. The rows of one call are always stored.
 
     Attributes:
         missing: By policy, the pieces that have no batched form; none where all is fast.
@@ -139,7 +139,7 @@ class Actor:
         max_sessions: int | None = None,
         **options: Any,
     ) -> Self:
-        """An actor of a policy of any kind, or of several by id; they stay as they are."""
+        """Create an actor from one policy or several by id, without changing them."""
         natives = natives_of(policy, policy_mapping_fn=policy_mapping_fn, **options)
         return cls._of(natives, seed=seed, max_sessions=max_sessions)
 
@@ -153,9 +153,9 @@ class Actor:
         seed: int | None = None,
         max_sessions: int | None = None,
     ) -> Self:
-        """An actor of pipelines and one module of the new stack; they stay as they are.
+        """Create an actor from pipelines and a module of the new stack; they are not changed.
 
-        Filters are frozen: acting does not move their statistics.
+        Filters are frozen: inference does not update their statistics.
 
         Args:
             env_to_module: From episodes to the module; None for the default pieces.
@@ -200,17 +200,17 @@ class Actor:
         explore: bool = False,
         seed: int | None = None,
     ) -> Any:
-        """Actions for what environments gave, ready to be handed to them.
+        """Compute actions for observations, in the form that the environment accepts.
 
         Args:
             obs: One observation, a batch of them, or a dict from agents to observations.
             env_ids: The environment of each row, or of the one observation; its number in the
                 batch if None.
-            agent_ids: The agent of each row, or of all.
-            reward: What the last actions earned; read by policies that see rewards.
-            terminated: Which episodes ended with the last action; those slots begin anew.
-            truncated: Which were cut off there.
-            explore: Whether to explore as the policy would.
+            agent_ids: The agent of each row, or of all rows.
+            reward: Rewards of the last actions; used by policies with reward inputs.
+            terminated: Which episodes terminated with the last action; these sessions restart.
+            truncated: Which episodes were truncated.
+            explore: Whether to explore like the policy does in training.
             seed: Restarts the random numbers first.
 
         Returns:
@@ -242,14 +242,14 @@ class Actor:
         truncated: Any = None,
         explore: bool = False,
     ) -> tuple[Any, dict[str, Any]]:
-        """Act by the only policy, and tell what its network gave beside the actions.
+        """Compute actions with the only policy, and return the other outputs of its network.
 
-        For an observation or a batch of them; arguments are those of `act`.
+        Accepts an observation or a batch; the arguments are those of `act`.
 
         Returns:
-            What `act` gives, and by RLlib's names what the policy has of "vf_preds",
-            "action_dist_inputs", "action_logp", "action_prob", "q_values" and the like, with a row
-            for each observation. Exported programs and policies on a device have none.
+            The result of `act`, and a dict with the available ones of "vf_preds",
+            "action_dist_inputs", "action_logp", "action_prob", "q_values" and so on, one row per
+            observation. It is empty for exported programs and policies on a device.
         """
         request = ActRequest(env_ids, agent_ids, reward, terminated, truncated, explore)
         with self._lock:
@@ -263,9 +263,9 @@ class Actor:
                 player.reset(ended_envs)
 
     def hand_over(self, other: Actor, env_ids: Any) -> None:
-        """Let another actor go on with some environments, and forget them here.
+        """Move the sessions of some environments to another actor.
 
-        What is remembered moves as it is: what the one's network computed, the other's reads.
+        The memory is moved unchanged: the other policy continues from states computed by this one.
 
         Args:
             other: An actor of one policy, as this one is.
@@ -315,22 +315,22 @@ class Actor:
                 video=video,
             )
 
-    # What it is.
+    # Properties.
 
     @property
     def natives(self) -> Natives:
-        """What its players are made of as they are now, and which of them plays an agent."""
+        """The policies in their current state, and the mapping from agents to policies."""
         policies = {name: source_of(player) for name, player in self.players.items()}
         return Natives(policies, self.casting.mapping)
 
     @property
     def observation_space(self) -> Space[Any]:
-        """What an environment gives; of the only policy."""
+        """Observation space of the environment, for a single policy."""
         return self._player("observation_space").observation_space
 
     @property
     def action_space(self) -> Space[Any]:
-        """What an environment takes; of the only policy."""
+        """Action space of the environment, for a single policy."""
         return self._player("action_space").action_space
 
     @property
@@ -353,7 +353,7 @@ class Actor:
 
     @property
     def evicted_sessions(self) -> int:
-        """How many sessions were forgotten for lack of room."""
+        """Number of sessions dropped because of the limit."""
         return sum(player.sessions.evicted for player in self.players.values())
 
     def to(self, device: str | None) -> Self:
@@ -369,14 +369,14 @@ class Actor:
     # State.
 
     def state_dict(self) -> dict[str, Any]:
-        """What all slots remember, and how many steps were explored, as plain data and arrays."""
+        """Return the memory of all sessions and the number of explored steps, as plain data."""
         with self._lock:
             pairs = self.players.items()
             return {name: {**one.state_dict(), "timestep": one.timestep} for name, one in pairs}
 
     @at()
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Load a state saved by `state_dict`."""
         with self._lock:
             for name, player in self.players.items():
                 with at(name):
@@ -384,10 +384,10 @@ class Actor:
                     player.timestep = count(state[name].get("timestep", player.timestep))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save everything but running episodes as one checkpoint, all or nothing.
+        """Save everything except running episodes as one checkpoint, atomically.
 
         Raises:
-            CheckpointWriteError: The disk refuses; what was there before is untouched.
+            CheckpointWriteError: Writing failed; existing files are unchanged.
         """
         from .saving import save_actor
 
@@ -405,7 +405,7 @@ class Actor:
         return f"<Actor of {names}{' that remembers' if self.remembers else ''}>"
 
     def _repr_html_(self) -> str:
-        """The pieces of each policy, as they are run."""
+        """The pieces of each policy, in order of execution."""
         return "<br>".join(player.draw()._repr_html_() for player in self.players.values())
 
     def _player(self, what: str) -> Player:

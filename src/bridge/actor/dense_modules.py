@@ -43,7 +43,7 @@ _ENCODERS: Final = {
     DefaultPPOTorchRLModule: "encoder",
     DefaultSACTorchRLModule: "pi_encoder",
 }
-"""Where the modules keep the encoder in front of their head `pi`."""
+"""Name of the encoder in front of the head `pi`, by module class."""
 
 
 def direct_of(module: Any, greedy: Choose) -> Direct | None:

@@ -25,12 +25,12 @@ from .player import Player, Turn
 
 
 class RunningEpisodes:
-    """Pipelines and a module run as they are: each slot is an episode.
+    """Run pipelines and a module without a plan: each session is an episode.
 
     Attributes:
-        triple: The pipelines, with the module between them.
-        episodes: The running ones by slot.
-        done: What was done last in each, as `add_env_step` takes it.
+        triple: The pipelines and the module.
+        episodes: The running episodes by session.
+        done: The last action of each, as an argument of `add_env_step`.
     """
 
     def __init__(self, triple: V2Triple) -> None:
@@ -41,7 +41,7 @@ class RunningEpisodes:
     def seen(
         self, slots: Iterable[Any], observations: Iterable[Nest], rewards: Iterable[Any]
     ) -> list[SingleAgentEpisode]:
-        """The episodes, with what the environments gave in them; those that are new begin."""
+        """Add observations to the episodes, and create new ones."""
         episodes = []
         for slot, observation, reward in zip(slots, observations, rewards, strict=True):
             episode = self.episodes.get(slot)
@@ -61,7 +61,7 @@ class RunningEpisodes:
     def passed(
         self, episodes: Sequence[Any], forward: Callable[[Any], Any], *, explore: bool = False
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What the module gets of episodes, and the columns that come of its `forward`."""
+        """Return the module inputs for episodes, and the outputs of `forward`."""
         env_to_module, module, module_to_env = self.triple
         common = {
             "rl_module": module,
@@ -73,21 +73,21 @@ class RunningEpisodes:
         return inputs, module_to_env(batch=forward(inputs), **common)
 
     def did(self, slots: Iterable[Any], actions: Nest, columns: Mapping[str, Any]) -> None:
-        """Take note of the actions of some slots, and of what came out beside them."""
+        """Record the actions of some sessions, and the other outputs."""
         rows = actions if isinstance(actions, list) else unbatch(actions)
         for row, (slot, action) in enumerate(zip(slots, rows, strict=True)):
             outputs = {name: column[row] for name, column in columns.items()}
             self.done[slot] = {"action": action, "extra_model_outputs": outputs}
 
     def forget(self, slots: Iterable[Any]) -> None:
-        """Let episodes go; the next observation of their slots begins others."""
+        """Drop episodes; the next observation of their sessions starts new ones."""
         for slot in slots:
             self.episodes.pop(slot, None)
             self.done.pop(slot, None)
 
 
 class EpisodePlayer(Player):
-    """Pipelines and a module run as they are: each slot is an episode."""
+    """Run pipelines and a module without a plan: each session is an episode."""
 
     def __init__(self, triple: V2Triple, plan: ActPlan) -> None:
         super().__init__(plan, is_planned=False)
@@ -148,7 +148,7 @@ class EpisodePlayer(Player):
 
     @at()
     def load_state_dict(self, state: Any) -> None:
-        """Go on from what `state_dict` gave."""
+        """Load a state saved by `state_dict`."""
         if "episodes" not in state:
             raise PieceError("this state is of another policy", expected="episodes")
         self.reset(None)

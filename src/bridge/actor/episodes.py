@@ -24,11 +24,11 @@ Progress = Callable[[int, int], None] | None
 
 @dataclass(frozen=True)
 class Played:
-    """What a policy earned, episode by episode.
+    """Results of a rollout, by episode.
 
     Args:
-        returns: The sum of rewards of each, of all agents together.
-        lengths: The number of steps of each.
+        returns: The sum of rewards of each episode, over all agents.
+        lengths: The number of steps of each episode.
     """
 
     returns: tuple[float, ...]
@@ -202,7 +202,7 @@ def _vector(rollout: _Rollout) -> Played:
 
 
 def _final_obs(infos: Any, row: Any) -> Any:
-    """What an episode of a vector environment ended in, where it was reset in the same step."""
+    """Return the last observation of an episode that a vector environment reset in this step."""
     for name in ("final_obs", "final_observation"):  # of gymnasium 1 and of before
         if name in infos:
             return infos[name][row]

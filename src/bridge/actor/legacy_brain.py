@@ -25,11 +25,11 @@ from ...legacy.policy.policy import Policy
 
 
 class LegacyBrain:
-    """What a policy computes with: numpy up to 1,024 rows where its network has a numpy twin.
+    """Network of an old-stack policy: numpy for up to 1,024 rows if there is an equivalent.
 
-    Larger batches and other networks run in torch, without the value estimate; yet on one core
-    numpy is quicker for networks that it computes by columns. The policy's timesteps are its own,
-    so that an actor explores as it would.
+    Larger batches and other networks run in torch, without the value estimate; on a single core,
+    numpy is also used for networks with a column form, where it is faster. The timesteps of the
+    policy are separate, so that an actor explores as the policy would.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -50,7 +50,7 @@ class LegacyBrain:
 
     @property
     def action_space(self) -> Space[Any]:
-        """What the policy gives, one action."""
+        """Action space of the policy."""
         return self.policy.action_space
 
     def quick(self, rows: int) -> Direct | None:

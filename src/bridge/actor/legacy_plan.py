@@ -20,7 +20,7 @@ from .legacy_brain import LegacyBrain
 
 
 class Tracer(Protocol):
-    """Turns a user's connectors into formulas; see `traced.plan`."""
+    """Turns a user's connectors into formulas; see `compiled.traced_plan`."""
 
     space: Space[Any]
 
@@ -33,10 +33,10 @@ class Tracer(Protocol):
         """An action connector as a part, or why it is none."""
 
     def misfits(self, parts: Sequence[Part], columns: Sequence[str]) -> list[str]:
-        """What stands against a plan of these parts."""
+        """Return the reasons against a plan of these parts."""
 
     def acted(self, parts: Sequence[Part]) -> Space[Any]:
-        """What the environment takes."""
+        """Return the action space of the environment."""
 
 
 def legacy_plan(policy: Policy, tracer: Tracer | None = None) -> ActPlan:
@@ -79,7 +79,7 @@ def legacy_plan(policy: Policy, tracer: Tracer | None = None) -> ActPlan:
 
 
 def origin_of(policy: Policy) -> dict[str, Any]:
-    """Where a policy came from, as plain data."""
+    """Return the origin of a policy, as plain data."""
     record = policy.record
     connectors = [
         connector
@@ -99,7 +99,7 @@ def origin_of(policy: Policy) -> dict[str, Any]:
 
 
 class _Draft:
-    """What the connectors of a policy amount to, one after the other."""
+    """Collects the contributions of a policy's connectors, in order."""
 
     def __init__(self, policy: Policy, tracer: Tracer | None) -> None:
         self.tracer = tracer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -51,7 +51,7 @@ def values_of(rl_module: Any, batch: Mapping[str, Any]) -> dict[str, Array]:
 
 
 def fetches_of(outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """What a module put out beside actions and states, as arrays."""
+    """Return the outputs of a module except actions and states, as arrays."""
     return {
         name: nest.map_structure(xp.to_numpy, column)
         for name, column in outputs.items()
@@ -62,12 +62,16 @@ def fetches_of(outputs: Mapping[str, Any]) -> dict[str, Any]:
 _INPUTS = "action_dist_inputs"
 
 
-class ModuleBrain:
-    """What a torch RLModule computes when it acts.
+_SIZES: Final = 8
+"""Number of batch sizes of a recurrent module without padding: oneDNN caches a kernel per size."""
 
-    Default modules of dense layers compute in numpy where that is quicker, all others in torch. A
-    copy of it over the same weights is used, in evaluation mode. Exploration may depend on
-    `timestep`, how many steps it has sampled.
+
+class ModuleBrain:
+    """Forward pass and action choice of a torch RLModule.
+
+    Default modules of dense layers run in numpy if that is faster, all others in torch. A copy with
+    shared weights is used, in evaluation mode. Exploration may depend on `timestep`, the number of
+    sampled steps.
     """
 
     def __init__(self, module: Any, timestep: int = 0) -> None:
@@ -81,15 +85,16 @@ class ModuleBrain:
         if self._fetches_in_numpy and has_values and not module.inference_only:
             self._values = value_network(module)
             self._fetches_in_numpy = self._values is not None
+        self._sizes: set[int] = set()
 
     @property
     def action_space(self) -> Any:
-        """What the module gives, one action."""
+        """Action space of the module."""
         return self._tensors.module.action_space
 
     @property
     def gives_actions(self) -> bool:
-        """Whether what it ran last gave actions, and nothing that they are drawn from."""
+        """Whether the last pass returned actions instead of distribution inputs."""
         return self._tensors.gives_actions
 
     @gives_actions.setter
@@ -101,13 +106,22 @@ class ModuleBrain:
         return quicker(self._direct, rows)
 
     def run(self, columns: Mapping[str, Any], states: list[Any]) -> tuple[Any, list[Any]]:
-        """What actions are made of, and next states."""
+        """Return distribution inputs (or actions), and next states."""
+        rows = nest.a_leaf(columns).shape[0]
+        more = self._rows_to_add(rows) if states else 0
         with torch.inference_mode():
             inputs, after = self._tensors(
-                {name: as_tensors(part) for name, part in columns.items()},
-                [as_tensors(part) for part in states],
+                {name: _extended(part, more) for name, part in columns.items()},
+                [_extended(part, more) for part in states],
             )
-        return nest.map_structure(xp.to_numpy, inputs), [xp.to_numpy(part) for part in after]
+        arrays = nest.map_structure(lambda leaf: xp.to_numpy(leaf)[:rows], inputs)
+        return arrays, [xp.to_numpy(part)[:rows] for part in after]
+
+    def _rows_to_add(self, rows: int) -> int:
+        """Return the number of padding rows, so that few different batch sizes occur."""
+        if len(self._sizes) < _SIZES:
+            self._sizes.add(rows)
+        return 0 if rows in self._sizes else (1 << (rows - 1).bit_length()) - rows
 
     def greedy(self, inputs: Any) -> Nest:
         """The best actions."""
@@ -155,10 +169,10 @@ class ModuleBrain:
         return logp
 
     def exploring(self, rng: np.random.Generator, tensors: Any = None) -> Run | None:
-        """The module's exploration pass where it is one of its own, such as an epsilon's.
+        """Return the module's exploration pass if it has its own, such as with an epsilon.
 
-        `rng` seeds torch's generator for the pass. `tensors` computes, and gives tensors; without
-        them this brain gives arrays.
+        `rng` seeds torch's generator for the pass. With `tensors`, the pass runs on these and
+        returns tensors; otherwise it returns arrays.
         """
         is_same = not self._tensors.module.explores_apart()
         if is_same and tensors is None:
@@ -237,9 +251,9 @@ class ModuleBrain:
 
 
 def over_same_weights(module: nn.Module) -> Any:
-    """A copy of a module whose weights lie where the module's lie; what it is moved to is its own.
+    """Copy a module with shared weights; moving the copy to a device does not move the original.
 
-    Buffers are copied: layers may write to them while they act.
+    Buffers are copied, because layers may write to them in a forward pass.
 
     Example:
         >>> layer = nn.Linear(2, 2)
@@ -269,7 +283,7 @@ class ModuleTensors(nn.Module):
         self.gives_actions = False
 
     def forward(self, columns: Mapping[str, Any], states: list[Tensor]) -> tuple[Any, list[Tensor]]:
-        """What actions are made of, and next states; rows have no time axis."""
+        """Return distribution inputs (or actions), and next states; rows have no time axis."""
         return self._passed(self.module.bare_pass(False), columns, states)
 
     def explored(
@@ -301,7 +315,7 @@ class ModuleTensors(nn.Module):
         return batch
 
     def parted(self, outputs: Mapping[str, Any], has_states: bool) -> tuple[Any, list[Tensor]]:
-        """What actions are made of, and next states, of what the module put out."""
+        """Split the outputs of a module into distribution inputs (or actions) and next states."""
         self.gives_actions = _INPUTS not in outputs
         if self.gives_actions and "actions" not in outputs:
             raise PieceError(
@@ -329,6 +343,16 @@ class ModuleTensors(nn.Module):
         kind = self.module.get_exploration_action_dist_cls()
         with _seeded(rng, inputs), torch.no_grad():
             return as_int32(kind.from_logits(inputs).sample())
+
+
+def _extended(part: Nest, more: int) -> Nest:
+    """Convert a part to tensors, and append rows of zeros."""
+    tensors = as_tensors(part)
+    if not more:
+        return tensors
+    return nest.map_structure(
+        lambda leaf: torch.cat([leaf, leaf.new_zeros((more, *leaf.shape[1:]))]), tensors
+    )
 
 
 def _seeded(rng: np.random.Generator, drawn_beside: Any) -> AbstractContextManager[None]:

@@ -72,7 +72,7 @@ class ObservationForm:
         return arrays, is_one
 
     def fits(self, obs: Any) -> bool:
-        """Whether a dict of observations is one of this space, rather than one an agent."""
+        """Return True if a dict is an observation of this space, not one observation per agent."""
         return isinstance(self.space, spaces.Dict) and set(obs) == set(self.space.spaces)
 
     def _listed(self, obs: Any) -> Any:
@@ -91,7 +91,7 @@ class ObservationForm:
             "this observation is not of the actor's space",
             expected=f"{self.space}, or a batch of such",
             found=found,
-            hint="adapt(policy, env=...) lets a policy act in another environment.",
+            hint="adapt(policy, env=...) adapts a policy to another environment.",
         )
 
 
@@ -124,17 +124,18 @@ def _first_leaf(space: Any) -> tuple[tuple[Any, ...], Any]:
 
 
 Turn: TypeAlias = "tuple[Sequence[Key] | None, Any, Any, bool, np.random.Generator, bool]"
-"""What a player is told beside the observations: whose each row is (None where nobody says), what
-the last actions earned, which rows' episodes ended, whether to explore, what draws, and whether
-what is seen after an end is the next episode's already."""
+"""Arguments of a player in addition to observations: the sessions of the rows (None if unnamed),
+the rewards of the last actions, which episodes ended, whether to explore, the random generator, and
+whether observations after an end belong to the next episode.
+"""
 
 
 class Player(abc.ABC):
-    """What acts for all slots of one policy.
+    """Runs one policy for all sessions.
 
-    If it `is_planned`, the plan acts; otherwise pieces run as they are, and remember. A dict in
-    `fetches` takes what the network gives beside the actions; where it `needs_reward`, it has to
-    see what the last action earned.
+    If it `is_planned`, the plan runs; otherwise the pieces run and store the state. If `fetches` is
+    a dict, other outputs of the network are added to it. If it `needs_reward`, the rewards of the
+    last actions are required.
     """
 
     fetches: dict[str, Any] | None = None
@@ -147,7 +148,7 @@ class Player(abc.ABC):
         self.needs_reward = plan.needs_reward
 
     def draw(self) -> Figure:
-        """What it does in a step, as boxes and arrows."""
+        """Draw the steps as boxes and arrows."""
         plan = self.plan
         how = "one pass for all rows" if not self.missing else f"item by item: {self.missing[0]}"
         boxes = [
@@ -162,7 +163,7 @@ class Player(abc.ABC):
     @property
     @abc.abstractmethod
     def sessions(self) -> Sessions:
-        """Those that something is remembered of, by their use."""
+        """The stored sessions, in order of use."""
 
     @abc.abstractmethod
     def act(self, obs: Nest, turn: Turn) -> Nest:
@@ -174,7 +175,7 @@ class Player(abc.ABC):
 
     @property
     def timestep(self) -> int:
-        """How many steps were explored; schedules such as an epsilon's go by it."""
+        """Number of explored steps, for schedules such as that of epsilon."""
         return self.plan.brain.timestep
 
     @timestep.setter
@@ -183,17 +184,17 @@ class Player(abc.ABC):
 
     @property
     def memory_kind(self) -> Hashable | None:
-        """What a slot's memory is made of; None where no other player could go on with it."""
+        """Type of the memory of a session; None if no other player can continue it."""
         return None
 
     def hand_over(self, other: Player, env_ids: Iterable[Hashable]) -> None:
-        """Let another player with memory of the same kind go on with some environments."""
+        """Move the sessions of some environments to a player with the same type of memory."""
         if self.memory_kind is None or self.memory_kind != other.memory_kind:
             raise PieceError(
                 "running episodes do not move to a policy that remembers other things",
                 expected=_spelt(self.memory_kind),
                 found=_spelt(other.memory_kind),
-                hint="let them end where they began.",
+                hint="keep them until they end.",
             )
         mine: Any = self
         its: Any = other
@@ -205,11 +206,11 @@ class Player(abc.ABC):
 
     @abc.abstractmethod
     def state_dict(self) -> dict[str, Any]:
-        """What the slots remember."""
+        """Return the memory of the sessions."""
 
     @abc.abstractmethod
     def load_state_dict(self, state: Any) -> None:
-        """Go on from there."""
+        """Load a state saved by `state_dict`."""
 
     @abc.abstractmethod
     def to(self, device: str | None) -> None:
@@ -217,7 +218,7 @@ class Player(abc.ABC):
 
 
 class SlotPlayer(Player):
-    """What remembers in slots: rows of arrays."""
+    """A player that stores sessions as rows of arrays."""
 
     slots: Slots
 
@@ -231,11 +232,11 @@ class SlotPlayer(Player):
         self.slots.reset(env_ids)
 
     def state_dict(self) -> dict[str, Any]:
-        """What the slots remember, as arrays."""
+        """Return the memory of the sessions as arrays."""
         return self.slots.state_dict()
 
     def load_state_dict(self, state: Any) -> None:
-        """Go on from what `state_dict` gave."""
+        """Load a state saved by `state_dict`."""
         self.slots.load_state_dict(state)
 
     def earned(self, reward: Any, first: Any, count: int) -> Any:
@@ -258,9 +259,10 @@ class SlotPlayer(Player):
 
 
 class PlannedPlayer(SlotPlayer):
-    """A plan run over rows of arrays, or on a device over tensors.
+    """Runs a plan on rows of arrays, or on tensors on a device.
 
-    What it was made of travels in its place; `replan`, a function of a module, makes it again.
+    Pickling stores the source of the plan; `replan`, a function of a module, creates the plan
+    again.
     """
 
     def __init__(
@@ -341,7 +343,7 @@ class PlannedPlayer(SlotPlayer):
 
     @property
     def policy(self) -> Any:
-        """What the plan was made of."""
+        """The source of the plan."""
         return self._source
 
     def __getstate__(self) -> dict[str, Any]:
@@ -417,5 +419,5 @@ def arrays_kind(names: Iterable[str], start: Iterable[Any]) -> Hashable:
 
 def _spelt(kind: Any) -> str:
     if kind is None:
-        return "what lives in its connectors or on its device"
+        return "state in its connectors or on its device"
     return ", ".join(f"{name} {shape}" for name, shape, _ in kind) or "nothing"

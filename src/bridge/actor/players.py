@@ -1,4 +1,4 @@
-"""What plays a policy: its plan where all of it has one, or its own pieces."""
+"""Players of policies: with a plan if all pieces support it, otherwise with the pieces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .player import PlannedPlayer, Player, Turn
 
 
 class PipelinePlayer(Player):
-    """A policy whose connectors have no batched form: they run as they are."""
+    """Runs a policy whose connectors have no batched form, with its connectors."""
 
     def __init__(self, policy: Policy, plan: ActPlan) -> None:
         super().__init__(plan, is_planned=False)
@@ -91,11 +91,11 @@ class PipelinePlayer(Player):
         return {"slots": [], "first": np.ones(0, bool), "memory": []}
 
     def load_state_dict(self, state: Any) -> None:
-        """Begin afresh."""
+        """Reset all sessions."""
         self.reset(None)
 
     def to(self, device: str | None) -> None:
-        """Let the policy's network compute on a device; connectors stay where they are."""
+        """Move the policy's network to a device; connectors are not moved."""
         networks = self.policy.networks
         state = networks.__getstate__()
         state["options"]["device"] = device or "cpu"
@@ -106,7 +106,7 @@ class PipelinePlayer(Player):
 
 
 def player_of(native: Any, *, is_mine: bool = False) -> Player:
-    """What plays a policy of either stack, or an exported one: a copy of it unless it `is_mine`."""
+    """Return a player for a policy or exported program, using a copy unless it `is_mine`."""
     if isinstance(native, Policy):
         return policy_player(native, is_mine=is_mine)
     if is_triple(native):
@@ -117,7 +117,7 @@ def player_of(native: Any, *, is_mine: bool = False) -> Player:
 
 
 def policy_player(policy: Policy, *, is_mine: bool = False) -> Player:
-    """What plays a policy of the old stack: its plan, or its connectors."""
+    """Return a player for an old-stack policy: its plan, or its connectors."""
     from ...legacy.policy.default_connectors import create_connectors_for_policy
 
     mine = policy if is_mine else copy.deepcopy(policy)
@@ -128,7 +128,7 @@ def policy_player(policy: Policy, *, is_mine: bool = False) -> Player:
 
 
 def triple_player(triple: V2Triple, *, is_mine: bool = False) -> Player:
-    """What plays pipelines and a module: their plan, or they themselves."""
+    """Return a player for pipelines and a module: their plan, or the pieces themselves."""
     from .episode_player import EpisodePlayer
     from .v2_plan import v2_plan
 

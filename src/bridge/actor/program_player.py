@@ -46,7 +46,7 @@ class ProgramPlayer(SlotPlayer):
 
     @property
     def policy(self) -> Artifact:
-        """What acts."""
+        """The exported program."""
         return self.program
 
     @property

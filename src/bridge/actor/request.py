@@ -1,4 +1,4 @@
-"""The arguments of `Actor.act` beside the observations, and the policy that acts for each row."""
+"""Arguments of `Actor.act` in addition to observations, and the policy of each row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ActRequest(NamedTuple):
-    """What `Actor.act` is given beside the observations; see there."""
+    """Arguments of `Actor.act` in addition to the observations."""
 
     env_ids: Any = None
     agent_ids: Any = None
@@ -75,7 +75,7 @@ def act_for(actor: Actor, obs: Any, request: ActRequest) -> Any:
 def act_and_fetch_for(
     actor: Actor, player: Player, obs: Any, request: ActRequest
 ) -> tuple[Any, dict[str, Any]]:
-    """Actions of one policy, and what its network gave beside them."""
+    """Return the actions of one policy, and the other outputs of its network."""
     rows, is_one = player.form.rows(obs)
     fetches: dict[str, Any] = {}
     player.fetches = fetches
@@ -122,10 +122,10 @@ def _for_agents(actor: Actor, obs: Mapping[Any, Any], request: ActRequest) -> di
 
 
 def _by_rows(actor: Actor, obs: Any, request: ActRequest) -> Any:
-    """Actions of several policies for rows that name their agents: a list, one a row."""
+    """Return the actions of several policies for rows with agent ids, as one list item per row."""
     if request.agent_ids is None:
         raise PieceError(
-            "several policies, and nobody says which agent this is",
+            "several policies, and the agent of this observation is unknown",
             expected="agent_ids=, or a dict from agents to observations",
         )
     is_one = isinstance(request.agent_ids, (str, int))

@@ -1,4 +1,4 @@
-"""An actor as one checkpoint of our own format."""
+"""Save an actor as one checkpoint in rlconnect's format."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def save_actor(actor: Actor, path: str | os.PathLike[str]) -> None:
-    """Save an actor's policies, and which of them plays an agent; see `Actor.save`.
+    """Save the policies of an actor and the mapping from agents to them; see `Actor.save`.
 
-    Policies of the old stack are saved in our own format, a module with its pipelines in the
-    layout of the new stack, several of those side by side. What is there already is replaced as a
-    whole, unless other files lie beside it. A mapping function does not travel: agents it was asked
-    for keep their policy.
+    Old-stack policies are saved in rlconnect's format, modules with their pipelines in the layout
+    of the new stack, several of them in subfolders. An existing save is replaced as a whole, unless
+    the folder contains other files. A mapping function is not saved, but its results for known
+    agents are.
     """
     sources = {name: source_of(player) for name, player in actor.players.items()}
     policies = {name: source for name, source in sources.items() if isinstance(source, Policy)}
@@ -53,7 +53,7 @@ def _save_one(name: str, source: Any, path: Path) -> None:
 
 
 def actor_data(actor: Actor) -> dict[str, Any]:
-    """What an actor is beside its policies, as plain data."""
+    """Return the properties of an actor besides its policies, as plain data."""
     mapping = actor.casting.mapping
     by_agent = dict(mapping) if isinstance(mapping, Mapping) else dict(actor.casting.known)
     return {

@@ -78,7 +78,7 @@ def _pieces(pipeline: Any) -> list[Any]:
 
 
 def _contribution(piece: Any, missing: list[str]) -> Contribution:
-    """What a piece does for a single agent; one without a batched form is added to `missing`."""
+    """Return the contribution of a piece; pieces without a batched form are added to `missing`."""
     if moves_only(piece):
         return NOTHING
     contribution = None if getattr(piece, "multi_agent", False) else contribution_of(piece)

@@ -316,7 +316,7 @@ def _settled(what: str, diff: SpaceDiff) -> tuple[Step, ...]:
     name = "obs" if what == "observation" else "action"
     raise PieceError(
         f"the {what} changed in a way that leaves questions open",
-        expected=f"your word as {name}=[...]",
+        expected=f"steps, given as {name}=",
         found=" / ".join(question.rstrip(".") for question in diff.questions),
         hint=f"proposed: {name}={list(diff.steps)}" if diff.steps else "",
         questions=list(diff.questions),

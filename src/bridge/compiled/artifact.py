@@ -11,8 +11,7 @@ import hashlib
 import io
 import json
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -33,8 +32,8 @@ from ..actor.actor import Actor
 from ..actor.players import PipelinePlayer
 from ..exported.files import write_artifact
 from ..exported.opened import onnx_session, quiet
-from ..traced.plan import traced_plan
 from .flat_step import FlatStep, Port
+from .traced_plan import traced_plan
 
 NEEDED_ONNXSCRIPT: Final = "0.6.2"
 
@@ -73,7 +72,6 @@ def onnx_model(program: Any, step: FlatStep, opset: int) -> bytes:
     if exported is None:
         raise PieceError("torch gave no ONNX program")
     model = exported.model_proto
-    fold_into_biases(model.graph)
     for node in model.graph.node:  # they tell where on this machine the code lies
         del node.metadata_props[:]
         node.doc_string = ""
@@ -102,53 +100,6 @@ def onnx_runner(data: bytes, step: FlatStep) -> Runner:
         return list(session.run([port.name for port in step.outputs], inputs))
 
     return run
-
-
-def fold_into_biases(graph: Any) -> None:
-    """Let dense layers take off themselves what is taken off all their outputs behind them.
-
-    The graph is changed.
-    """
-    from onnx.numpy_helper import from_array, to_array
-
-    constants = {tensor.name: tensor for tensor in graph.initializer}
-    makers = {name: node for node in graph.node for name in node.output}
-    reads = Counter(_read(graph))
-    for node in [node for node in graph.node if node.op_type == "Sub"]:
-        sum_name, constant = node.input
-        layer = makers.get(sum_name)
-        if (
-            layer is None
-            or layer.op_type != "Gemm"
-            or reads[sum_name] > 1
-            or constant not in constants
-        ):
-            continue
-        weights, bias = list(layer.input[:2]), list(layer.input[2:])
-        number = to_array(constants[constant])
-        beta = next((setting.f for setting in layer.attribute if setting.name == "beta"), 1.0)
-        if number.size != 1 or beta != 1.0 or not all(name in constants for name in bias):
-            continue
-        old_bias = to_array(constants[bias[0]]) if bias else np.zeros_like(number)
-        folded = from_array(np.asarray(old_bias - number), f"{sum_name}.bias")
-        graph.initializer.append(folded)
-        layer.input[:] = [*weights, folded.name]
-        layer.output[:] = node.output
-        graph.node.remove(node)
-        for name in {*bias, constant}:
-            if reads[name] == 1:
-                graph.initializer.remove(constants[name])
-
-
-def _read(graph: Any) -> Iterator[str]:
-    """What nodes read, those of graphs inside them too, and what the graph gives."""
-    for node in graph.node:
-        yield from node.input
-        for attribute in node.attribute:
-            for inner in (attribute.g, *attribute.graphs):
-                yield from _read(inner)
-    for port in graph.output:
-        yield port.name
 
 
 def _missing(what: str) -> MissingExtraError:

@@ -23,9 +23,9 @@ from ...core.types import Array, Nest
 from ...legacy.connectors.types import ActionConnectorDataType, AgentConnectorDataType
 from ...legacy.policy.policy import Policy
 from ..actor.actor import Actor
-from ..traced.plan import traced_plan
 from .artifact import exported, plan_of
 from .flat_step import FlatStep
+from .traced_plan import traced_plan
 
 _WARM_UPS = 3
 

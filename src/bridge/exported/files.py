@@ -47,7 +47,7 @@ def write_artifact(target: Path, data: bytes, manifest: str) -> None:
     with refusals(target):
         make_parents(target)
         older = b""
-        if beside.is_file():
+        if os.path.isfile(beside):
             limits = limits_in_force()
             older = read_bytes(beside, limits, most=limits.max_json_bytes, follow=True)
     try:
@@ -58,7 +58,7 @@ def write_artifact(target: Path, data: bytes, manifest: str) -> None:
                 staged.write_bytes(data)
             older = b""
     except BaseException:
-        if older and not beside.exists():  # The artifact it is of is still there.
+        if older and not os.path.exists(beside):  # The artifact it is of is still there.
             with replaced_file(beside) as described:
                 described.write_bytes(older)
         raise
@@ -66,7 +66,7 @@ def write_artifact(target: Path, data: bytes, manifest: str) -> None:
 
 def _make_room(beside: Path) -> None:
     removed(beside)
-    if beside.exists():
+    if os.path.exists(beside):
         raise refusal(
             beside, "a program has the older one open", "close that program, or save elsewhere."
         )

@@ -51,8 +51,8 @@ _LARGEST_ROW: Final = 1 << 28
 
 def read_manifest(file: Path) -> dict[str, Any]:
     """The manifest beside a `.pt2` or `.onnx` file."""
-    beside = file.with_name(f"{file.name}.json")
-    if not beside.exists():
+    beside = Path(f"{file}.json")
+    if not os.path.exists(beside):
         raise MissingPartError(
             f"{file.name} is a file without its manifest, {beside.name}, which says what it takes",
             hint="copy both, or export it again; a program from elsewhere is run by its own means.",
@@ -247,7 +247,7 @@ def onnx_session(data: bytes) -> Any:
         ) from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    options.log_severity_level = 3
+    options.log_severity_level = 4  # errors are raised as well
     return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
 
 

@@ -141,7 +141,7 @@ def model_card(
     if measured is not None:
         lines += ["", _earned(visible(env), measured)]
     for name, actor in actors.items():
-        lines += ["", f"## {_code(name)}", "", "| | |", "|---|---|"]
+        lines += ["", f"## `{_code(name)}`", "", "| | |", "|---|---|"]
         lines += [f"| {label} | `{_code(text)}` |" for label, text in _rows(actor) if text]
     call = f'policies = rlconnect.load("hf://{repo}")'
     lines += ["", "## Use it", "", "```sh", 'pip install "rlconnect[hub]"', "```", ""]
@@ -150,9 +150,9 @@ def model_card(
     lines += [
         "Ray is not needed. Nothing in the files runs when they are opened: none is a pickle."
     ]
-    release = visible(facts["ray_version"] or "")
+    release = _code(facts["ray_version"] or "")
     lines += (
-        ["", f"Trained by Ray {release}; copied by rlconnect {__version__}."] if release else []
+        ["", f"Trained by Ray `{release}`; copied by rlconnect {__version__}."] if release else []
     )
     return "\n".join(lines) + "\n"
 

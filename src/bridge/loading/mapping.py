@@ -64,7 +64,7 @@ class Casting:
                 f"no policy plays agent {agent_id!r}",
                 expected=f"one of {self.names}",
                 found=repr(name),
-                hint="give the actor a policy_mapping_fn, or a dict from agents to policies.",
+                hint="pass a policy_mapping_fn to the actor, or a dict from agents to policies.",
             )
         return str(name)
 

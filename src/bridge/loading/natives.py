@@ -1,4 +1,4 @@
-"""What acts in a checkpoint of any kind, by policy id, as each stack has it."""
+"""Policies in a checkpoint of any kind, by id, in the classes of their stack."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ Native: TypeAlias = Any
 
 
 _PIECES: Final = ("ray.rllib.connectors.", "rlconnect.v2.")
-"""Where classes of pieces are from, as files name them."""
+"""Modules of piece classes, as named in files."""
 
 
 @dataclass(frozen=True)
 class Natives:
-    """What acts in a checkpoint.
+    """The policies of a checkpoint.
 
     Args:
-        policies: By id.
-        mapping: Which policy plays an agent, if the checkpoint says so.
-        parts: Pipelines of a checkpoint that holds no policy, by name.
-        path: Where they came from, if from a file.
+        policies: The policies by id.
+        mapping: The mapping from agents to policies, if the checkpoint contains it.
+        parts: The pipelines of a checkpoint without policies, by name.
+        path: The path it was loaded from, if any.
     """
 
     policies: Mapping[str, Native]
@@ -75,7 +75,7 @@ class Natives:
             raise PieceError(
                 f"{where} no policy",
                 found=", ".join(self.parts),
-                hint="what it holds is in `rlconnect.load(path).parts`.",
+                hint="its contents are in `rlconnect.load(path).parts`.",
             )
         raise PieceError(
             f"{where} {len(self.policies)} policies",
@@ -86,11 +86,11 @@ class Natives:
 
 
 class HasNatives(Protocol):
-    """What holds policies: what `rlconnect.load` gave, an actor, a migration's plan."""
+    """Something with policies: a result of `rlconnect.load`, an actor, a migration plan."""
 
     @property
     def natives(self) -> Natives:
-        """The policies in it, as they are now."""
+        """The policies in their current state."""
 
 
 Source: TypeAlias = (
@@ -103,7 +103,7 @@ Source: TypeAlias = (
     | Mapping[str, Any]
     | Sequence[Any]
 )
-"""What verbs take: a path or URL, a policy of either stack, several by id, what holds some."""
+"""Accepted sources: a path or URL, a policy of either stack, several by id, or a container."""
 
 
 def natives_in(
@@ -147,11 +147,11 @@ def natives_in(
 def natives_of(
     source: Any, policy_ids: Sequence[str] | str | None = None, **options: Any
 ) -> Natives:
-    """What acts in anything that does.
+    """Return the policies of any supported source.
 
-    That is a path or URL, what `rlconnect.load` gave, a `Policy`, a `V2Triple` or its three parts,
-    a mapping of such by id, an `Actor`, an opened `Artifact`, or a migration's plan. Options are
-    those of `natives_in`, for a path.
+    Sources are a path or URL, a result of `rlconnect.load`, a `Policy`, a `V2Triple` or its three
+    parts, a mapping of these by id, an `Actor`, a loaded `Artifact`, or a migration plan. Options
+    are those of `natives_in`, for a path.
     """
     if isinstance(source, (str, os.PathLike)):
         return natives_in(source, policy_ids, **options)
@@ -159,7 +159,7 @@ def natives_of(
     natives = _natives_behind(source)
     return replace(
         natives,
-        policies=chosen(dict(natives.policies), ids, natives.path or "what was given"),
+        policies=chosen(dict(natives.policies), ids, natives.path or "the source"),
         mapping=options.get("policy_mapping_fn") or natives.mapping,
     )
 
@@ -188,7 +188,7 @@ def _natives_behind(source: Any) -> Natives:
 
 
 def policy_spaces(policy: Any) -> tuple[Space[Any], Space[Any]]:
-    """What a policy sees and does; an adapted one, in the environment it was adapted to."""
+    """Return both spaces of a policy; for an adapted one, those of the new environment."""
     if is_triple(policy):
         triple = V2Triple.of(policy)
         return triple.observation_space, triple.action_space
@@ -196,7 +196,7 @@ def policy_spaces(policy: Any) -> tuple[Space[Any], Space[Any]]:
 
 
 def source_of(player: Any) -> Native:
-    """The policy that a player was made from, as it is now."""
+    """Return the policy that a player was created from, in its current state."""
     native: Any = getattr(player, "triple", getattr(player, "policy", None))
     return replace(native, timestep=player.timestep) if isinstance(native, V2Triple) else native
 
@@ -213,7 +213,7 @@ def _in_folder(
             for name, folder in folders.items()
         }
         return Natives(players, mapping or mapping_of(content))
-    if (Path(path) / MIGRATION_FILE).is_file():
+    if os.path.isfile(Path(path, MIGRATION_FILE)):
         from .triples import migrated_in
 
         migrated = migrated_in(path, words_of(options))
@@ -226,7 +226,7 @@ def _in_folder(
         policies = loaded if isinstance(loaded, dict) else {loaded.name: loaded}
         return Natives(policies, mapping or mapping_of(checkpoint.extra))
     if checkpoint.modules:
-        del checkpoint  # Its weights are read again, and need not lie beside themselves.
+        del checkpoint  # The weights are read again; release the first copy.
         return Natives(_triples(path, ids, mapping, options), mapping)
     return Natives({}, parts=_parts(checkpoint, module_options(options)))
 
@@ -234,7 +234,7 @@ def _in_folder(
 def _triples(
     path: Path, ids: Sequence[str] | None, mapping: PolicyMapping, options: Mapping[str, Any]
 ) -> dict[str, V2Triple]:
-    from .triples import triples_in  # the whole new stack, for which old policies need not wait
+    from .triples import triples_in  # imports the new stack, which old policies do not need
 
     return triples_in(path, ids, mapping, module_options(options))
 
@@ -265,7 +265,7 @@ def _parts(checkpoint: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     tops = [piece for piece in pieces if not any(_is_below(piece.path, place) for place in places)]
     if not tops:
         raise NotACheckpointError(
-            f"{checkpoint.path} holds nothing that acts",
+            f"{checkpoint.path} contains no policy",
             expected="policies, modules or pipelines",
             found=f"kind {checkpoint.kind!r} of the {checkpoint.stack} stack",
             hint=f"see what it holds: {command('inspect', checkpoint.path)}",
@@ -288,9 +288,9 @@ def save_several(
     actor: Mapping[str, Any],
     folder: Path,
 ) -> None:
-    """Write players into a folder.
+    """Write players to an empty folder.
 
-    `actor` is what the actor is beside them, as plain data; the folder is empty.
+    `actor` contains the other properties of the actor as plain data.
     """
     for number, (name, source) in enumerate(sources.items()):
         save_one(name, source, folder / f"player_{number}")
@@ -311,7 +311,7 @@ def is_several(folder: Path) -> bool:
 
 
 def mapping_of(extra: Mapping[str, Any]) -> dict[Any, str] | None:
-    """The policy of each agent, as a checkpoint says beside its policies."""
+    """Return the mapping from agents to policies in a checkpoint, if any."""
     saved = extra.get("actor")
     if not isinstance(saved, Mapping) or not saved.get("agents"):
         return None

@@ -13,12 +13,12 @@ _SPACES: Final = ("observation_space", "action_space")
 
 
 def legacy_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those for policies of the old stack; which must be all that say something."""
+    """Return the options for old-stack policies; others must not be set."""
     return _only_known(options, _of_policies(), "a policy of the old stack")
 
 
 def module_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those for modules of the new stack; which must be all that say something."""
+    """Return the options for new-stack modules; others must not be set."""
     return _only_known(options, _of_modules(), "a module of the new stack")
 
 
@@ -30,7 +30,7 @@ def check_known(options: Mapping[str, Any]) -> None:
 
 
 def words_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that any part of a checkpoint takes: the caller's own classes."""
+    """Return the options that any part of a checkpoint accepts: custom classes."""
     return {name: options[name] for name in ("trust", "module_classes") if name in options}
 
 

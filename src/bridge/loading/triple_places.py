@@ -1,4 +1,4 @@
-"""Where a folder of the new stack keeps a module and its pipelines; nothing is read to find out."""
+"""Locations of a module and its pipelines in a new-stack folder, found without reading files."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from ...core.vault.files.reading import part_of
 
 def runner_in(folder: str | os.PathLike[str]) -> str | None:
     """The place of a runner below a folder; None where there is none."""
-    places = (n for n in RUNNER_PLACES if part_of(folder, n + ENV_TO_MODULE).is_dir())
+    places = (n for n in RUNNER_PLACES if os.path.isdir(part_of(folder, n + ENV_TO_MODULE)))
     return next(places, None)
 
 
 def module_in(folder: str | os.PathLike[str]) -> Path | None:
     """The folder of a module below another one; None where there is none."""
     return next(
-        (place for place in (part_of(folder, n) for n in MODULE_PLACES) if place.is_dir()), None
+        (place for place in (part_of(folder, n) for n in MODULE_PLACES) if os.path.isdir(place)),
+        None,
     )
 
 

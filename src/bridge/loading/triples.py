@@ -1,4 +1,4 @@
-"""Loads new-stack checkpoints to act by: of Ray's algorithms, of its runners, or ours."""
+"""Load new-stack checkpoints for inference: of Ray's algorithms and runners, or ours."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ from .triple_places import has_pipelines, module_in, runner_in
 
 REGROUPING: Final = (AgentToModuleMapping, ModuleToAgentUnmapping)
 _KEPT_BY_AGENT: Final = (AdaptObservations, MeanStdFilter)
-"""Pieces with a state: of each agent by itself, or of episodes, with which it begins anew."""
+"""Pieces with a state per agent; other state belongs to episodes, which restart."""
 
 
 def module_pipelines(to_module: Any, to_env: Any, module_id: Any) -> tuple[Any, Any]:
-    """Both pipelines as they are for one module.
+    """Return both pipelines for one module.
 
-    Pieces of another kind, or agents of the module that are treated differently, are refused.
+    Other piece classes, or agents of the module that are treated differently, raise an error.
     """
     _refuse_others((*to_module.connectors, *to_env.connectors))
     agents = _agents_of(to_module, module_id)
@@ -106,7 +106,7 @@ def _is_taken_apart(piece: Any) -> bool:
     """True if one agent's share of a piece is known."""
     if type(piece) in REGROUPING or type(piece) in _KEPT_BY_AGENT:
         return True
-    # What a piece does to one agent, as data, depends on nothing of the others.
+    # The computation of a piece for one agent, as data, is independent of the other agents.
     return says_its_part(piece) and not piece.get_state()
 
 
@@ -178,7 +178,7 @@ def _is_alike(one: Any, other: Any) -> bool:
 
 
 STEPS: Final = "num_env_steps_sampled_lifetime"
-"""What RLlib's env runners call their count."""
+"""Name of the step counter in RLlib's env runners."""
 POLICY: Final = "policy"
 """The id of a policy that was saved alone."""
 
@@ -187,13 +187,13 @@ POLICY: Final = "policy"
 def load_triple(
     path: str | os.PathLike[str], module_id: str | None = None, **options: Any
 ) -> V2Triple:
-    """Load the pipelines and the module of a new-stack checkpoint; nothing of it runs.
+    """Load the pipelines and the module of a new-stack checkpoint, without executing its code.
 
     Args:
         path: An algorithm's or env-runner's folder that Ray or rlconnect wrote, or what `migrate`
             wrote for either.
-        module_id: Which module, where it is about several; all of them as one if None.
-        **options: As for `RLModule.from_checkpoint`: `trust` for classes of your own.
+        module_id: The module, if there are several; all of them combined if None.
+        **options: Those of `RLModule.from_checkpoint`: `trust` for custom classes.
 
     Raises:
         CheckpointNotFoundError: The folder has no pipelines, or no module.
@@ -220,7 +220,7 @@ def load_triple(
 
 @of_one_save
 def migrated_in(path: str | os.PathLike[str], options: Mapping[str, Any]) -> V2Triple:
-    """The policy in a folder that `save_migrated` wrote, with what the folder tells of it."""
+    """Return the policy in a migrated folder, with its metadata."""
     from ...v2.connectors.learner.learner_connector_pipeline import LearnerConnectorPipeline
 
     kinds = {
@@ -232,7 +232,7 @@ def migrated_in(path: str | os.PathLike[str], options: Mapping[str, Any]) -> V2T
     folder = Path(path)
     with one_load():
         migration = read_beside(folder, MIGRATION_FILE)
-        if not part_of(folder, LEARNER_CONNECTOR).is_dir():
+        if not os.path.isdir(part_of(folder, LEARNER_CONNECTOR)):
             del kinds[LEARNER_CONNECTOR]
         parts = ((kind, part_of(folder, name), options) for name, kind in kinds.items())
         to_module, module, to_env, *learner = read_parts(*parts)
@@ -257,7 +257,7 @@ def read_beside(folder: Path, name: str) -> Any:
             f"{folder} holds no migrated policy",
             expected=f"a file {name}",
             found="none",
-            hint="give a folder that `migrate` wrote.",
+            hint="pass a folder that `migrate` wrote.",
         ) from None
     with at(name):
         return mapping(content)
@@ -288,10 +288,10 @@ def triples_in(
 def triples_of(
     modules: Mapping[str, Any], before: Any, after: Any, timestep: int = 0
 ) -> dict[str, V2Triple]:
-    """Modules by id, each with what a single agent of it passes.
+    """Return modules by id, each with the pipelines of a single agent.
 
-    Without the pipeline `before` all of them, default pieces stand there. Agents of one module that
-    are treated differently are refused.
+    If the pipeline `before` all modules is missing, the default pieces are used. Agents of one
+    module that are treated differently raise an error.
     """
     regroups = before is not None and bool(before[AgentToModuleMapping])
     is_own = regroups and has_own_pieces(before, after)
@@ -316,18 +316,18 @@ def _set_mapping(pipelines: Sequence[Any], casting: Casting, *, is_given: bool) 
 
 
 def _id_in(path: Any) -> str:
-    """What a policy that was saved alone is called."""
+    """Return the id of a policy that was saved alone."""
     file = Path(path) / COMPONENT_JSON
-    data = read_json(file, limits_in_force()) if file.is_file() else {}
+    data = read_json(file, limits_in_force()) if os.path.isfile(file) else {}
     name = data.get(POLICY)
     return name if isinstance(name, str) and name else DEFAULT_MODULE_ID
 
 
 def _steps_sampled(path: Any) -> int:
-    """How many steps an algorithm's runner or an actor had sampled; 0 of another folder."""
+    """Return the number of steps sampled by an algorithm's runner or an actor; 0 for others."""
     file = Path(path) / COMPONENT_JSON
-    if not (Path(path) / ENV_RUNNER).is_dir():
-        data = read_json(file, limits_in_force()) if file.is_file() else {}
+    if not os.path.isdir(Path(path, ENV_RUNNER)):
+        data = read_json(file, limits_in_force()) if os.path.isfile(file) else {}
         with at(COMPONENT_JSON, STEPS):
             return count(data.get(STEPS, 0))
     runner = locate(Path(path), limits_in_force()).child(ENV_RUNNER)

@@ -1,15 +1,15 @@
-"""A migrated policy as a folder: RLlib's layout of an env-runner's parts, and what proves it.
+"""A migrated policy as a folder: RLlib's layout of an env runner, and the verification.
 
 env_to_module_connector/    the pipeline to the module
 rl_module/                  the module
 module_to_env_connector/    the pipeline from the module to the environment
 learner_connector/          the pipeline of learners
-migration.json              the steps, their proofs, their history, and what the old config said
-certificate.json            a few observations, and what the source made of them at each stage
-source.rlconnect/           the policy that was migrated, to go on from, to prove against, to undo
+migration.json              the steps, their verification, their history, and the old config
+certificate.json            a few observations, and the source's output of each stage
+source.rlconnect/           the source policy: to continue, to verify, to undo
 
-States and constructors are folders of our own format (`module_state.rlconnect`) where RLlib has
-pickles; folders of older releases, with pickles and without the source, are read as before.
+States and constructors are folders in rlconnect's format (`module_state.rlconnect`) instead of
+RLlib's pickles. Folders of older versions, with pickles and without the source, can still be read.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from ..proof.certified import compare_with_source
 from ..triple import V2Triple
 from .plan import MigrationPlan
 
-MigratedPolicy = V2Triple  # What `load_migrated` gives.
+MigratedPolicy = V2Triple  # The return type of `load_migrated`.
 
 
 def save_migrated(plan: MigrationPlan, out: str | os.PathLike[str], *, command: str = "") -> None:
-    """Write a migration as it stands now, whole or not at all; no file of it is a pickle.
+    """Write a migration in its current state, atomically and without pickles.
 
     Args:
         plan: Its applied steps are native, the others wrapped.
@@ -95,9 +95,9 @@ def _write_json(file: Path, content: Any) -> None:
 def save_start(
     source: Source, out: str | os.PathLike[str], *, policy: str | None = None, **options: Any
 ) -> None:
-    """Write a policy as `AlgorithmConfig.from_migrated` reads it.
+    """Write a policy in the form that `AlgorithmConfig.from_migrated` reads.
 
-    One of the old stack is migrated, every step proven; one of the new stack is taken as it is.
+    An old-stack policy is migrated, with every step verified; a new-stack policy is unchanged.
 
     Args:
         source: Whatever `rlconnect.load` opens, or gave.
@@ -132,18 +132,18 @@ def _save_triple(triple: V2Triple, out: Path) -> None:
 
 
 def load_migrated(path: str | os.PathLike[str], *, check: bool = False, **options: Any) -> V2Triple:
-    """Load what `save_migrated` wrote; nothing of the folder runs.
+    """Load a folder written by `save_migrated`, without executing code from it.
 
     Args:
         path: The folder.
-        check: Whether to hold it to its parity certificate.
-        **options: As for `from_checkpoint`: `trust` for classes of your own.
+        check: Whether to check it against its certificate.
+        **options: Those of `from_checkpoint`: `trust` for custom classes.
 
     Raises:
         CheckpointError: It is no such folder.
         WeightsError: It does not act as its source did.
     """
-    options.pop("model", None)  # its network lies in the folder, whatever it is
+    options.pop("model", None)  # the folder always contains the network
     migrated = migrated_in(path, options)
     if check:
         what = f"{os.fspath(path)} does not act as its source did"

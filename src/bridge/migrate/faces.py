@@ -1,4 +1,4 @@
-"""What Ray has no class for: the parts that `rlconnect.ray_pieces` brings to it, by name."""
+"""Components that Ray does not have, provided by `rlconnect.ray_pieces`, by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PIECE_HOMES: Final = {
     "LegacyAgentConnectorV2": "..wrap.agent_connector",
     "LegacyColumnsV2": "..wrap.legacy_columns",
 }
-"""Piece -> the module of ours it lives in; one that the table of names has no path of Ray's for."""
+"""Piece -> its module in rlconnect; its name has no path in Ray."""
 
 MODULE_HOMES: Final = {
     "DescribedTorchRLModule": "...v2.modules.described",

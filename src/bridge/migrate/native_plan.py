@@ -23,13 +23,13 @@ from .saved_plan import NATIVE
 
 @dataclass(frozen=True)
 class Described:
-    """What a plan's page shows of a policy.
+    """The properties of a policy that the report of a plan shows.
 
     Args:
         name: Its id.
-        algorithm: The class of its module, which is what a checkpoint knows.
-        action_space: What an environment takes from it.
-        config: Of training; nothing is known.
+        algorithm: The class of its module, as recorded in the checkpoint.
+        action_space: The action space of the environment.
+        config: The training config, which is unknown.
     """
 
     name: str
@@ -39,10 +39,10 @@ class Described:
 
 
 class NativePlan(MigrationPlan):
-    """A migration without steps; what is written is the same policy, with a certificate.
+    """A migration without steps, which writes the same policy with a certificate.
 
-    `custom` are the author's own classes that it needs; `migration` is what a migrated folder says
-    of it, if it came from one.
+    `custom` are the custom classes that it needs. `migration` is the metadata of the migrated
+    folder that it was loaded from, if any.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class NativePlan(MigrationPlan):
 
     @override
     def certificate(self) -> dict[str, Any]:
-        """What the policy makes of a few random observations."""
+        """Return the outputs of the policy for a few random observations."""
         return certificate_by(lambda: V2Stages(self.triple()), self.observation_space)
 
     @override
@@ -121,7 +121,7 @@ class NativePlan(MigrationPlan):
 
     @override
     def save(self, path: Any) -> None:
-        """Refuse: there is no plan to go on with."""
+        """Raise an error: there is no plan to save."""
         raise PieceError(
             "a policy of the new stack has no plan to save",
             hint="write the policy itself: migrate(PATH, out=DIR).",

@@ -1,4 +1,4 @@
-"""A migration, step by step: print it, apply it, prove it, take it back, go on another day."""
+"""A migration, step by step: show, apply, verify, undo, save and continue."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from .ways_on import ways_on
 
 
 class MigrationPlan:
-    """The way of one old policy into the new stack, one piece a step.
+    """The migration of one old policy to the new stack, one piece per step.
 
     Old and new pieces run together after any steps; each step is proven against the source and
     taken back where it is not equal.
@@ -64,23 +64,24 @@ class MigrationPlan:
     Args:
         policy: The source, with connectors; it is not changed.
         source: Where it was loaded from; a plan of a live policy has none until it is saved.
-        custom: The author's own classes that its network needs, such as
+        custom: Custom classes that its network needs, such as
             `{"custom_models": {...}}`.
-        observation_space: What the environment gives, where a connector of the author's own
-            changes it; the policy's own space if None.
-        samples: How many random episodes each proof draws, beside the space's corners.
-        length: How many steps each of those has.
-        seed: Of those draws.
-        absolute: How far numbers may be apart.
-        relative: Likewise, as a share of the number.
+        observation_space: The observation space of the environment, if a custom connector changes
+            it; by default the policy's space.
+        samples: Number of random episodes per verification, in addition to the corners of the
+            space.
+        length: Number of steps of each.
+        seed: Seed of these episodes.
+        absolute: Absolute tolerance.
+        relative: Relative tolerance.
 
     Attributes:
         steps: In the order in which they are applied.
         module: The native module, or a `Refusal`.
-        proof: How the wholly wrapped policy compares with the source; {} until something ran.
-        met: Recorded episodes that proofs run on, beside random ones.
-        history: What stood when it was saved, with date, command and versions; oldest first.
-        origin: Where the policy came from at first, and the checksum of its files then.
+        proof: Result of comparing the fully wrapped policy with the source; {} until a step ran.
+        met: Recorded episodes used in verification, in addition to random ones.
+        history: Previous saved states, with date, command and versions; oldest first.
+        origin: The original source of the policy, and the checksum of its files at that time.
         written: The folder it was written to last, and for what: "v2" or "ray".
     """
 
@@ -116,12 +117,12 @@ class MigrationPlan:
 
     @property
     def natives(self) -> Natives:
-        """The policy as it is after the steps applied so far."""
+        """The policy after the steps applied so far."""
         return Natives({self.policy.name: self.triple()})
 
     @property
     def explore(self) -> bool:
-        """Whether the policy explores by default, as its training config says."""
+        """Whether the policy explores by default, according to its training config."""
         return bool(self.policy.config.get("explore", True))
 
     @property
@@ -130,7 +131,7 @@ class MigrationPlan:
         return all(step.is_applied for step in self.steps if step.is_native)
 
     def triple(self) -> V2Triple:
-        """The pipelines and the module as they are after the steps applied so far."""
+        """Return the pipelines and the module after the steps applied so far."""
         return mixture(
             self.policy,
             self.steps,
@@ -164,7 +165,7 @@ class MigrationPlan:
             step.is_applied = True
             try:
                 verdict = self.verify()
-            except Exception as error:  # pieces of the author's own may run beside it
+            except Exception as error:  # the mixture may include custom pieces
                 step.is_applied = False
                 step.differed = f"its native twin fails: {type(error).__name__}: {error}"[:300]
                 continue
@@ -201,7 +202,7 @@ class MigrationPlan:
         samples: int | None = None,
         seed: int = 0,
     ) -> MigrationPlan:
-        """Prove steps on what the source meets, beside what is drawn from its space.
+        """Verify steps on observations of the source's rollouts, in addition to random ones.
 
         Args:
             env: An environment, its id or a function that makes one; the source plays in it.
@@ -244,21 +245,21 @@ class MigrationPlan:
         return replace(verdict, source=f"from {words}")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the plan's state as JSON; a live policy is exported beside it.
+        """Write the state of the plan as JSON, and export a live policy to the same folder.
 
-        The folder of an older plan's policy stays until the new plan is on the disk.
+        The policy of an older plan is kept until the new plan is on disk.
 
         Args:
             path: The file to write.
 
         Raises:
-            CheckpointWriteError: The disk refuses; what was there before is untouched.
+            CheckpointWriteError: Writing failed; existing files are unchanged.
         """
         write_plan(Path(path), self.to_dict(), self.source, self.policy.export_checkpoint)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **options: Any) -> MigrationPlan:
-        """Go on with a plan that was saved, in this process or another.
+        """Load a saved plan, to continue it.
 
         Args:
             path: The file, or a folder that `save_migrated` wrote.
@@ -297,6 +298,7 @@ class MigrationPlan:
             "policy": self.policy.name,
             "source": self.source,
             "origin": self.origin or origin_of(self.source),
+            "ray_version": getattr(getattr(self.policy, "record", None), "ray_version", ""),
             "observation_space": space_to_data(self.observation_space),
             "proofs": self.proofs,
             "explore": self.explore,
@@ -307,19 +309,15 @@ class MigrationPlan:
         }
 
     def certificate(self) -> dict[str, Any]:
-        """What the source makes of a few observations, to be kept with what becomes of it."""
+        """Return the outputs of the source for a few observations, to save with the result."""
         return certificate_of(self.policy)
 
     def keep_source(self, folder: Path) -> str:
-        """Put the source beside what became of it; why it cannot be, if it cannot."""
+        """Save the source together with the result; return the reason if that is impossible."""
         return keep_source(self.policy, folder)
 
     def note(self, command: str = "") -> None:
-        """Take down in the history what stands now, where that is another thing than before.
-
-        Args:
-            command: The command line that led there.
-        """
+        """Append the applied steps to the history if they changed; `command` led there."""
         applied = [step.name for step in self.steps if step.is_applied]
         if self.history and self.history[-1].get("applied") == applied:
             return
@@ -341,13 +339,16 @@ class MigrationPlan:
             f"there is no step {name!r}", expected=", ".join(step.name for step in self.steps)
         )
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {str(self).splitlines()[0]}>"
+
     def __str__(self) -> str:
         done = sum(step.is_applied for step in self.steps)
         head = f"{self.policy.algorithm} {self.policy.name}: {done} of {len(self.steps)} applied"
         return "\n".join([head, *map(str, self.steps), *self.ways_on()])
 
     def ways_on(self) -> list[str]:
-        """What to do with what was written: to load it, to train on it, to open it in Ray."""
+        """Return what can be done with the result: load it, train it, load it in Ray."""
         if not self.written:
             return []
         lines = ways_on(self.policy, *self.written)
@@ -361,14 +362,14 @@ def plan_migration(
     observation_space: Space[Any] | None = None,
     **options: Any,
 ) -> MigrationPlan:
-    """Plan how an old policy becomes one of the new stack; nothing is changed yet.
+    """Plan the migration of an old policy to the new stack, without changing anything.
 
     Args:
-        path_or_policy: A path, what `rlconnect.load` gave, or a policy of the old stack.
-        policy_id: Which policy of a checkpoint that holds several.
-        observation_space: What the environment gives, where a connector of the author's own
-            changes it.
-        **options: As for `Policy.from_checkpoint`: `custom_models` and so on.
+        path_or_policy: A path, a result of `rlconnect.load`, or an old-stack policy.
+        policy_id: The policy to migrate, if the checkpoint contains several.
+        observation_space: The observation space of the environment, if a custom connector changes
+            it.
+        **options: Those of `Policy.from_checkpoint`: `custom_models` and so on.
 
     Raises:
         ConfigError: The checkpoint holds several policies and none was named.

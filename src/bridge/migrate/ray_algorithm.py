@@ -1,11 +1,11 @@
-"""A migrated algorithm as a folder that `Algorithm.from_checkpoint` of Ray opens.
+"""A migrated algorithm as a folder for Ray's `Algorithm.from_checkpoint`.
 
-rllib_checkpoint.json, class_and_ctor_args.pkl     Ray's class and settings, by their names
-algorithm_state.pkl                                empty: it begins at iteration 0
+rllib_checkpoint.json, class_and_ctor_args.pkl     Ray's class and settings, by name
+algorithm_state.pkl                                empty: it starts at iteration 0
 learner_group/learner/rl_module/<id>/              the modules
 env_runner/                                        the states of the pipelines
 
-Settings are values alone, and Ray makes pipelines by functions; `_given` is one that it has.
+Settings are plain values, and Ray creates pipelines with functions; `_given` is one of Ray's.
 """
 
 from __future__ import annotations
@@ -51,25 +51,25 @@ _OF_MODULES: Final = {
 }
 _BATCH: Final = "train_batch_size_per_learner"
 _FOR_ANY: Final = frozenset({"gamma", "lr", "grad_clip", _BATCH})
-"""What all of them learn by; the rest is PPO's."""
+"""Settings that apply to all algorithms; the others belong to PPO."""
 
 
 _given: Final = named("ray.rllib.utils.framework", "get_variable")
-"""A function of Ray's that gives back its first argument, whatever else it is called with."""
+"""A function of Ray that returns its first argument and ignores the others."""
 
 
 @dataclass(frozen=True)
 class Acting:
-    """Parts that act in Ray.
+    """Components for inference in Ray.
 
     Args:
         policies: Where they came from, by module id.
         modules: By module id.
-        to_module: The pieces to the modules, all of them.
-        to_env: The pieces from there to the environment, likewise.
-        learner: The pieces in front of the learner's pipeline.
-        spaces: What pipelines are saved with; None where nobody knows.
-        module_action_space: What the module gives, where the environment takes something else.
+        to_module: All env-to-module pieces.
+        to_env: All module-to-env pieces.
+        learner: The pieces at the start of the learner pipeline.
+        spaces: The spaces that pipelines are saved with; None if unknown.
+        module_action_space: The action space of the module, if the environment's differs.
     """
 
     policies: Mapping[str, Policy]
@@ -90,10 +90,10 @@ class Acting:
 
 
 class RayAlgorithm:
-    """The folder of one of Ray's algorithms.
+    """A checkpoint folder of one of Ray's algorithms.
 
-    Without `env` the config says which. `policy_mapping_fn` is a dict by agent id, or a function
-    that Ray can import; without one an agent is a module's by its name.
+    By default, `env` is taken from the config. `policy_mapping_fn` is a dict keyed by agent id, or
+    a function that Ray can import; by default, agents are mapped to the module of the same name.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class RayAlgorithm:
         learning = training_settings(config)
         if self.name not in ("PPO", "APPO"):
             learning = {key: value for key, value in learning.items() if key in _FOR_ANY}
-        if _BATCH in learning:  # what Ray's settings are read by; the plain name only reads it
+        if _BATCH in learning:  # Ray reads this name; the plain name is only an alias
             learning[f"_{_BATCH}"] = learning.pop(_BATCH)
         if self.name == "SAC":  # it has three rates, each by its own name
             learning.pop("lr", None)
@@ -178,7 +178,7 @@ class RayAlgorithm:
         return {**settings, "policies": policies, "policy_mapping_fn": self._mapping()}
 
     def _told_of_modules(self) -> dict[str, Any]:
-        """What learners look up in the settings of the algorithm, not of the module."""
+        """Return the settings of the algorithm that learners look up, instead of the module's."""
         keys = _OF_MODULES.get(self.name, ())
         model_config = next(iter(self.specs.values())).model_config
         return {key: model_config[key] for key in keys if key in model_config}
@@ -220,7 +220,7 @@ class RayAlgorithm:
 
 
 def _algorithm_of(acting: Acting) -> str:
-    """The algorithm of Ray's that goes on with most of the modules."""
+    """Return the Ray algorithm that can continue most of the modules."""
     named = []
     for name, module in acting.modules.items():
         possible = BY_MODULE.get(type(module).__name__, ("PPO",))
@@ -230,7 +230,7 @@ def _algorithm_of(acting: Acting) -> str:
 
 
 def _builds(pieces: Iterable[ConnectorV2]) -> list[tuple[Any, ...]]:
-    """How Ray builds each piece anew; it tells them their spaces."""
+    """Return how Ray recreates each piece; Ray sets their spaces."""
     builds = []
     for piece in pieces:
         args, kwargs = piece.get_ctor_args_and_kwargs()

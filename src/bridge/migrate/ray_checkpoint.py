@@ -42,8 +42,9 @@ def to_ray(
 ) -> RayNeeds:
     """Write a migrated policy, or several as one algorithm, so that Ray loads it.
 
-    `Algorithm.from_checkpoint(path)` of Ray makes an algorithm of it that plays, and trains on from
-    these weights. The parts of a single policy lie beside it: `rl_module`, which
+    Ray's `Algorithm.from_checkpoint(path)` creates an algorithm that can sample, and continue
+    training from these weights. For a single policy, the folder also contains its components:
+    `rl_module`, which
     `RLModule.from_checkpoint` loads, and the pipelines `env_to_module_connector` and
     `module_to_env_connector`. What Ray has no class for is named by those of
     `rlconnect.ray_pieces`: such an export opens where both are installed. `ray.json` in the folder
@@ -53,13 +54,13 @@ def to_ray(
         plan: Its applied steps are native, the others stay wrapped. Several by module id make one
             algorithm.
         path: The folder to write.
-        only_module: Whether to write nothing but the module of a single policy.
-        env: The environment, by the name it is registered under; what the config says if None.
-        policy_mapping_fn: Which module an agent has, for several: a dict by agent id, or a function
-            that Ray can import. An agent's own name by default.
+        only_module: Whether to write only the module of a single policy.
+        env: The registered name of the environment; by default the one in the config.
+        policy_mapping_fn: The module of each agent, for several policies: a dict keyed by agent id,
+            or a function that Ray can import. By default, the agent's own name.
 
     Returns:
-        What has to be beside Ray.
+        What Ray needs to load the folder.
 
     Raises:
         ConfigError: A part has no class in Ray and none in `rlconnect.ray_pieces`; it is named.
@@ -155,10 +156,10 @@ def _write_needs(needs: RayNeeds, folder: Path, **beside: Any) -> RayNeeds:
 def acting_together(
     plans: Mapping[str, MigrationPlan], parts: RayParts, to_learn: RayParts
 ) -> Acting:
-    """The parts that act for several policies.
+    """Combine the components of several policies.
 
-    Where the native pieces of all of them are the same ones, these serve all agents; else all
-    connectors and networks stay wrapped, since each policy needs its own.
+    If their native pieces are the same, all agents share them. Otherwise, all connectors and
+    networks stay wrapped, since each policy needs its own.
 
     Args:
         plans: By module id; their applied steps are native.
@@ -191,9 +192,9 @@ def acting_together(
     learner = {name: plan.learner_pieces() for name, plan in plans.items()}
     if _same(learner) is None:
         raise ConfigError(
-            "what these policies do with rewards before they learn differs",
+            "these policies transform rewards for training in different ways",
             found=str({name: _settings_of(pieces) for name, pieces in learner.items()}),
-            hint="a learner of Ray's has one pipeline for all: write the policies one by one.",
+            hint="Ray has one learner pipeline for all modules: write the policies one by one.",
         )
     return Acting(
         policies,
@@ -212,13 +213,13 @@ def _before_defaults(pieces: list[ConnectorV2]) -> list[ConnectorV2]:
 
 
 def _same(pieces: Mapping[str, list[ConnectorV2]]) -> list[Any] | None:
-    """What the pieces of all of them are; None where they differ."""
+    """Return the common pieces of all policies; None if they differ."""
     descriptions = [_settings_of(of_policy) for of_policy in pieces.values()]
     return descriptions[0] if all(other == descriptions[0] for other in descriptions) else None
 
 
 def _settings_of(pieces: list[ConnectorV2]) -> list[Any]:
-    """What pieces are and how they are set, their spaces apart."""
+    """Return the classes and settings of pieces, without their spaces."""
     return [
         (
             type(piece).__name__,

@@ -1,7 +1,7 @@
-"""Ray's classes and settings by their names: what Ray itself makes objects of.
+"""Ray's classes and settings by name, from which Ray creates objects.
 
-A config is written as its class, called by Ray, and settings laid over its defaults: whatever else
-that release of Ray knows stays as it is there.
+A config is saved as its class, which Ray calls, and settings that override its defaults. All other
+settings keep the defaults of the Ray version.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ BY_MODULE: Final = {
     "DescribedTorchRLModule": ("PPO",),
     "LegacyPolicyModule": ("PPO",),
 }
-"""Class of a module -> the algorithms of Ray's that learn with it, the usual one first."""
+"""Class of a module -> Ray's algorithms that can train it, the most common first."""
 _CONFIG: Final = re.compile(r"ray\.rllib\.algorithms\.(\w+)\.\1\.\w+Config")
 
 
 def named(module: str, name: str) -> Any:
-    """Something that is saved as a reference to a class or function of Ray's."""
+    """Return an object that is pickled as a reference to a class or function of Ray."""
     return type(name, (), {"saved_as": (module, name)})
 
 
 def spec_of(module: Any) -> RLModuleSpec:
-    """What Ray builds a module of."""
+    """Return the spec from which Ray builds a module."""
     kwargs = module.get_ctor_args_and_kwargs()[1]
     return RLModuleSpec(
         type(module),
@@ -54,10 +54,10 @@ def is_plain(value: Any) -> bool:
 
 
 def config_for_clients(module: Any, config: Mapping[str, Any]) -> bytes:
-    """The pickle of Ray's config of who acts by a module, as RLlib sends it to external clients.
+    """Return the pickled Ray config for a module, as RLlib sends it to external clients.
 
-    Clients build the module by the config's spec. Settings are those of a checkpoint of an
-    algorithm, of which values count.
+    Clients build the module from the spec in the config. Settings are those of an algorithm
+    checkpoint; only plain values are used.
     """
     name = BY_MODULE.get(type(module).__name__, ("PPO",))[0]
     path = class_path(config.get("class"))
@@ -105,6 +105,17 @@ _NAMES: Final = {
     "num_sgd_iter": "num_epochs",
     "num_epochs": "num_epochs",
     "beta": "beta",
+    "actor_lr": "actor_lr",
+    "critic_lr": "critic_lr",
+    "alpha_lr": "alpha_lr",
+    "initial_alpha": "initial_alpha",
+    "n_step": "n_step",
+    "tau": "tau",
+}
+_RATES: Final = {
+    "actor_learning_rate": "actor_lr",
+    "critic_learning_rate": "critic_lr",
+    "entropy_learning_rate": "alpha_lr",
 }
 _SCHEDULES: Final = {"lr_schedule": "lr", "entropy_coeff_schedule": "entropy_coeff"}
 
@@ -121,6 +132,11 @@ def training_settings(config: Mapping[str, Any]) -> dict[str, Any]:
         for old, new in _NAMES.items()
         if isinstance(config.get(old), (bool, int, float)) and np.isfinite(config[old])
     }
+    rates = config.get("optimization")  # of SAC in Ray 2.10 and older
+    for old, new in _RATES.items():
+        rate = rates.get(old) if isinstance(rates, Mapping) else None
+        if new not in settings and isinstance(rate, (int, float)) and np.isfinite(rate):
+            settings[new] = rate
     for old, new in _SCHEDULES.items():
         points = config.get(old)
         if isinstance(points, (list, tuple)) and points:

@@ -23,7 +23,7 @@ _NO_CLIP: Final = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True)
 class RayNeeds:
-    """What has to be beside Ray for an export to open there, and what Ray can do with it.
+    """Requirements of an export, and what Ray can do with it.
 
     Args:
         faces: Classes of `rlconnect.ray_pieces` that it names.
@@ -49,13 +49,13 @@ class RayNeeds:
     def __str__(self) -> str:
         words = "complete for Ray alone"
         if self.faces:
-            words = f"needs rlconnect beside Ray, for {', '.join(self.faces)}"
+            words = f"needs rlconnect in addition to Ray, for {', '.join(self.faces)}"
         if self.code:
             words += f", and your own {', '.join(self.code)}, registered or importable there"
         if self.algorithm:
             words += f"; Algorithm.from_checkpoint makes it {self.algorithm}"
             if self.to_learn and not self.faces:
-                words += f" where rlconnect is beside Ray, for {', '.join(self.to_learn)}"
+                words += f" if rlconnect is installed, for {', '.join(self.to_learn)}"
         if self.env:
             words += f", once {self.env!r} is registered there (ray.tune.register_env)"
         if self.no_training:
@@ -65,14 +65,14 @@ class RayNeeds:
 
 @dataclass
 class RayParts:
-    """Parts on their way to Ray, each as it is saved for there.
+    """Components to be exported to Ray, each in its saved form.
 
     Args:
-        module_action_space: What the module gives, where the environment takes something else;
-            Ray tells its pieces the environment's space alone.
+        module_action_space: The action space of the module, if the environment's differs; Ray only
+            passes the environment's space to its pieces.
 
     Attributes:
-        parts: All that were taken.
+        parts: All components.
     """
 
     module_action_space: Any = None
@@ -109,10 +109,10 @@ class RayParts:
         return tuple(dict.fromkeys(names))
 
     def needs(self, **beside: Any) -> RayNeeds:
-        """What they need beside Ray.
+        """Return the requirements of the components.
 
         Args:
-            **beside: What else is known of the export, by the names of `RayNeeds`.
+            **beside: Other fields of `RayNeeds`.
         """
         code: list[str] = []
         for part in self.parts:
@@ -127,7 +127,7 @@ def _for_ray(part: Any) -> Any:
         rays_filter = _rays_filter(part)
         return use_face(part) if rays_filter is None else rays_filter
     if isinstance(part, GetActions):
-        # Ray's own cannot take the best actions of several parts.
+        # Ray's own piece cannot compute greedy actions for nested spaces.
         is_nested = isinstance(part.input_action_space, (spaces.Dict, spaces.Tuple))
         return use_face(part) if is_nested else part
     if getattr(part, "model_config", {}).get("qf_encoder_joins_inputs"):

@@ -32,7 +32,7 @@ def save_migration_report(
 
 
 def migration_page(plan: MigrationPlan, verdict: Verdict) -> str:
-    """The whole page of a migration; arguments as of `save_migration_report`."""
+    """Return the complete page of a migration; arguments as in `save_migration_report`."""
     first = verdict.first_difference
     answer = "It does the same" if first is None else f"It parts from its source at: {first.name}"
     name = f"{plan.policy.algorithm} {plan.policy.name}"
@@ -62,7 +62,7 @@ def _steps(plan: MigrationPlan) -> list[str]:
 
 
 def _side(plan: MigrationPlan, side: str, title: str) -> str:
-    """One part of the way of an observation: each old piece beside what stands there now."""
+    """Return one half of the pipeline: each old piece next to its replacement."""
     steps = sorted((step for step in plan.steps if step.side == side), key=lambda step: step.place)
     rows = "".join(
         f"<div class=piece><b>{escape(step.name)}</b></div><div class=to>&rarr;</div>{_new(step)}"

@@ -1,4 +1,4 @@
-"""Plans in files: one of its own, or that of a migrated folder, whose source lies in it."""
+"""Plans in files, or in migrated folders, which also contain the source."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _PROOFS: Final = ("samples", "length", "seed", "absolute", "relative")
 
 def is_migrated(path: str | os.PathLike[str]) -> bool:
     """Whether a folder holds a migrated policy."""
-    return Path(path, MIGRATION_FILE).is_file()
+    return os.path.isfile(Path(path, MIGRATION_FILE))
 
 
 def saved_plan(path: str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
-    """What a file or a migrated folder says of a plan, and where the plan's source lies."""
+    """Return the data of a saved plan, and the location of its source."""
     target = Path(path)
-    if target.is_dir():
+    if os.path.isdir(target):
         return _of_folder(target)
     try:
         data = read_json(target, limits_in_force(), follow=True)
@@ -57,7 +57,7 @@ def saved_plan(path: str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
             f"{target} is no migration plan", expected=f'"format": "{FORMAT}"'
         )
     with at(target.name):
-        # A path of its own stays as it is; a policy saved with the plan lies beside it.
+        # Absolute paths are unchanged; a policy saved with the plan is in the same folder.
         return data, str(target.parent / str(data["source"]))
 
 
@@ -66,7 +66,7 @@ def _of_folder(folder: Path) -> tuple[Mapping[str, Any], str]:
     copied = part_of(folder, SOURCE)
     if data.get("kind") == NATIVE:
         return data, str(folder)
-    if copied.is_dir():
+    if os.path.isdir(copied):
         return data, str(copied)
     source = str(data.get("source") or "")
     if not source or not os.path.lexists(source):
@@ -96,21 +96,21 @@ def proofs_in(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def history_in(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What was done to a migration and when, oldest first."""
+    """Return the history of a migration, oldest entry first."""
     with at("history"):
         return [dict(mapping(entry)) for entry in data.get("history") or []]
 
 
 def origin_of(source: str) -> dict[str, str]:
-    """Where a policy came from, with the checksum of its files."""
+    """Return the source of a policy, and the checksum of its files."""
     return {"path": source, "checksum": fingerprint_of(source)} if source else {}
 
 
 def keep_source(policy: Policy, folder: Path) -> str:
-    """Save the policy beside what it becomes; gives the reason in words if it cannot be saved."""
+    """Save the source policy together with the result; return the reason if that fails."""
     try:
         policy.export_checkpoint(folder / SOURCE)
-    except RlconnectError as error:  # a connector of the author's own that cannot be saved
+    except RlconnectError as error:  # a custom connector that cannot be saved
         return error.summary
     return ""
 
@@ -118,9 +118,9 @@ def keep_source(policy: Policy, folder: Path) -> str:
 def write_plan(
     target: Path, data: Mapping[str, Any], source: str, export: Callable[[Path], Any]
 ) -> None:
-    """Write a plan as JSON; a live policy lies beside it, the older one's until it is written.
+    """Write a plan as JSON; a live policy is saved next to it, before the older one is removed.
 
-    `source` is where its policy was loaded from, empty of a live one, which `export` writes.
+    `source` is where the policy was loaded from; if empty, `export` writes the live policy.
     """
     older = ""
     if not source:
@@ -135,7 +135,7 @@ def write_plan(
 
 
 def _source_in(file: Path) -> str:
-    """Where the policy of an older plan lies; empty where there is none."""
+    """Return the location of an older plan's policy; empty if there is none."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

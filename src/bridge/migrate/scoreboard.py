@@ -1,4 +1,4 @@
-"""How far a set of old policies comes into the new stack: pieces native, wrapped, or to write."""
+"""Result of migrating a set of old policies: native, wrapped and missing pieces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .plan import MigrationPlan
 
 @dataclass
 class Score:
-    """What a set of plans came to.
+    """Counts over a set of plans.
 
     Args:
         policies: How many policies there were.
@@ -87,11 +87,11 @@ class Score:
 def scoreboard(
     plans: Iterable[MigrationPlan], progress: Callable[[MigrationPlan], None] | None = None
 ) -> Score:
-    """Apply plans wholly and count what came of them.
+    """Apply all plans completely and count the results.
 
     Args:
-        plans: One for each policy; applied here as far as they are not.
-        progress: Called with each plan when it is counted.
+        plans: One per policy; steps that are not applied yet are applied here.
+        progress: Called with each plan after it was counted.
     """
     score = Score()
     for plan in plans:

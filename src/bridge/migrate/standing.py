@@ -20,14 +20,15 @@ from .plan import MigrationPlan
 
 @dataclass(frozen=True)
 class Standing:
-    """What a check of a migrated folder found.
+    """Result of checking a migrated folder.
 
     Args:
-        left: Steps that can be native and are not.
-        code: Steps that wait for code of the author's.
-        verdict: How what lies in the folder compares with the policy it was made of.
-        origin: Where that came from at first.
-        has_origin_changed: Whether its files are others now; None where they cannot be read.
+        left: Steps that could be native and are not.
+        code: Steps that require custom code.
+        verdict: Comparison of the folder with its source policy.
+        origin: The original source of the policy.
+        has_origin_changed: Whether the files of the origin have changed; None if they cannot be
+            read.
     """
 
     left: tuple[str, ...]

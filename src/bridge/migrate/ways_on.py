@@ -1,4 +1,4 @@
-"""What a written migration can be used for, as lines to paste."""
+"""Commands and code to use a written migration, to be pasted."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def act_on(
         for number, group in enumerate(groups_of(parts, _ROWS_A_FILE)):
             rows, episodes, files = rows + len(group.rewards), episodes + len(group), files + 1
             file = folder / f"actions-{number:06d}.{kind}"
-            if file.is_file():
+            if os.path.isfile(file):
                 files_kept += 1
                 continue
             for done, columns in hands.take(file, group, number):
@@ -272,7 +272,7 @@ def _claim(folder: Path, order: Mapping[str, Any]) -> None:
     file = folder / _MANIFEST
     with refusals(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        before = file.read_text(encoding="utf-8") if file.is_file() else None
+        before = file.read_text(encoding="utf-8") if os.path.isfile(file) else None
         text = json.dumps(order, indent=2) + "\n"
         if before is None and any(folder.iterdir()):
             raise CheckpointWriteError(

@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from ...core.errors import PieceError
 from ...core.formulas.intervals import Interval, interval_of
-from ...core.types import Array
-from ...core.vault.own.atomic import replaced_file
 from ...offline.estimators import (
     NEED_MODEL,
     Estimate,
@@ -32,8 +29,8 @@ from .watched import Form, Watched, Watching, dataset_at, watched, with_values
 if TYPE_CHECKING:
     from ..loading.natives import Source
 
-METHODS: Final = ("is", "wis", "snpdis", "dm", "dr")
-"""What is asked where nobody says: RLlib's four, and the one for episodes of any length."""
+METHODS: Final = ("is", "wis", "dm", "dr")
+"""The default methods: RLlib's four."""
 
 FEW_EPISODES: Final = 30
 _NEARLY_ONE: Final = 0.01
@@ -52,7 +49,6 @@ class Weights:
         mean_interval: Where that lies.
         largest_share: The part of all weight that the heaviest hundredth of episodes has.
         zero_share: The part of episodes that the policy would never have come by.
-        logarithms: Of each episode's weight, to base 10; those of no weight left out.
     """
 
     effective: float
@@ -61,7 +57,6 @@ class Weights:
     mean_interval: Interval
     largest_share: float
     zero_share: float
-    logarithms: Array
 
     @classmethod
     def of(cls, steps: Steps) -> Weights:
@@ -77,7 +72,6 @@ class Weights:
             interval_of(last_weights, mean),
             float(heaviest.sum()) / total if total else 0.0,
             float(np.mean(last_weights == 0)),
-            np.log10(last_weights[last_weights > 0]),
         )
 
 
@@ -166,13 +160,6 @@ class Appraisal:
         if self.evidence is not None:
             data["evidence"] = dict(self.evidence.lines())
         return data
-
-    def save_report(self, path: str | os.PathLike[str]) -> None:
-        """Write an HTML page that needs nothing else."""
-        from .page import page_of
-
-        with replaced_file(Path(path)) as staged:
-            staged.write_text(page_of(self), encoding="utf-8")
 
 
 def appraise(
@@ -295,8 +282,8 @@ def _appraised(
     weights = Weights.of(steps) if has_weights else None
     if "wis" in methods and len(set(watched_steps.lengths.tolist())) > 1:
         notes.append(
-            "episodes differ in length: 'wis', as RLlib has it, takes for granted that the policy "
-            "would last as long; 'snpdis' does not"
+            "episodes differ in length: 'wis', as in RLlib, assumes that those of the policy would "
+            "be as long"
         )
     behavior = float(returns.mean())
     estimates = {
@@ -374,13 +361,9 @@ def _as_data(estimate: Estimate) -> dict[str, Any]:
 
 
 def _told_weights(weights: Weights) -> dict[str, Any]:
-    logarithms = weights.logarithms
-    marks = (0.05, 0.25, 0.5, 0.75, 0.95)
-    quantiles = np.quantile(10.0**logarithms, marks) if len(logarithms) else np.zeros(len(marks))
     return {
         "mean": weights.mean,
         "mean_interval": _ends(weights.mean_interval),
         "largest_share": weights.largest_share,
         "zero_share": weights.zero_share,
-        "quantiles": {str(mark): float(q) for mark, q in zip(marks, quantiles, strict=True)},
     }

@@ -42,9 +42,8 @@ def evaluate(
             or exported.
         data: A path for `open_dataset`, or what it gave; with the column "action_prob" or
             "action_logp".
-        method: "is" (importance sampling by decision, also called "pdis"), "wis" (weighted),
-            "dm" (a fitted model of values), "dr" (that model, corrected by weights); beyond
-            RLlib's "tis" (by whole episodes), and self-normalised "snpdis", "sntis" and "sndr".
+        method: "is" or "pdis" (per-decision importance sampling, RLlib's), "wis" (weighted), "dm"
+            (direct method: fitted Q evaluation), "dr" (doubly robust).
         gamma: The discount.
         epsilon_greedy: The share of actions the policy takes at random; of few actions. As in
             RLlib it changes weights alone, not what a model expects.

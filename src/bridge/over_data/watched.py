@@ -238,7 +238,7 @@ def watched(
                     "models of values of many actions look at vectors alone",
                     expected="a Discrete action space, or observations that are no images",
                     found=f"observations of shape {answers.seen.shape[1:]}",
-                    hint="judge by weights alone: methods 'is', 'wis', 'tis'.",
+                    hint="use weights alone: methods 'is', 'wis'.",
                 )
             is_last = group.is_step_last.copy()
             is_last[is_last] = group.is_terminated

@@ -41,7 +41,7 @@ def read_courses(path: str | os.PathLike[str]) -> list[Course]:
     file = Path(path)
     if file.suffix in _ARRAYS:
         return _in_arrays(file)
-    if file.suffix == SUFFIX or (file.is_dir() and any(file.glob(f"*{SUFFIX}"))):
+    if file.suffix == SUFFIX or (os.path.isdir(file) and any(file.glob(f"*{SUFFIX}"))):
         episodes: Iterable[Any] = read_episodes(file)
     else:
         from ...offline.dataset import open_dataset

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...core.arrays.stage_differences import StageComparison
 from ...core.data.plain_data import as_json
+from ...core.text.visible import visible
 from .evidence import Evidence
 
 _MOST_NUMBERS: Final = 10_000
@@ -165,6 +166,11 @@ class Verdict:
 
         with replaced_file(Path(path)) as staged:
             staged.write_text(page_of(self), encoding="utf-8")
+
+    def __repr__(self) -> str:
+        first = self.first_difference
+        found = "equal" if first is None else f"they part at {first.name}"
+        return visible(f"<Verdict {found}: {self.ours}, {self.theirs}, {self.steps} observations>")
 
     def __str__(self) -> str:
         lines = [

@@ -1,1 +1,1 @@
-"""What an old piece or network becomes in the new stack, wrapped or native, one step a piece."""
+"""New-stack equivalents of old pieces and networks, wrapped or native, one step per piece."""

@@ -29,11 +29,10 @@ class Stack:
     """Layers with one activation after each.
 
     Args:
-        layers: Their weights and biases, in order.
-        settings: What a native model config says of them.
-        width: Size of the features that come out.
-        image: Channels, height and width of the features before they are flattened; None for
-            dense layers.
+        layers: Weights and biases, in order.
+        settings: The corresponding settings of a native model config.
+        width: Number of output features.
+        image: Channels, height and width of the features before flattening; None for dense layers.
     """
 
     layers: tuple[Layer, ...]
@@ -86,7 +85,7 @@ def image_stack(blocks: Iterable[nn.Module], image: Sequence[int]) -> Stack:
 
 
 def trunk_stack(model: Any) -> Stack:
-    """What an old network does before its outputs."""
+    """Return the layers of an old network before its outputs."""
     if isinstance(model, AttentionWrapper):
         raise NoTwin("V2 has no default network with attention")
     if not isinstance(model, (FullyConnectedNetwork, VisionNetwork)):

@@ -69,7 +69,7 @@ def mixed_pipelines(
     env_space = observation_space or seen_space(policy)
     by_place = {(step.side, step.place): step for step in steps}
     ctx = ConnectorContext.from_policy(policy)
-    copied: dict[int, Any] = {}  # what connectors share is copied once
+    copied: dict[int, Any] = {}  # shared objects of connectors are copied once
     agent: list[ConnectorV2] = []
     for place, old in enumerate(_pieces(policy.agent_connectors)):
         step = by_place["agent", place]

@@ -159,7 +159,7 @@ def _actor_critic(policy: Policy, model: Any) -> RLModule:
     is_recurrent = isinstance(model, LSTMWrapper)
     critic = None if is_recurrent else critic_stack(model)
     if critic is not None and not critic.is_like(trunk):
-        raise NoTwin("its value branch is built unlike its policy, V2 has both alike")
+        raise NoTwin("its value branch differs in structure from its policy branch")
     has_free_std = bool(getattr(model, "free_log_std", False)) and not is_recurrent
     settings = with_rest(
         trunk.settings,

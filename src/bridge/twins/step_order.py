@@ -1,4 +1,4 @@
-"""What becomes of each connector, and the order in which a migration can apply its steps."""
+"""Equivalents of all connectors, and the order in which a migration can apply its steps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PROBES: Final = 8
 
 
 def agent_twin(policy: Policy, connector: Any) -> Twin:
-    """What becomes of one agent connector of a policy."""
+    """Return the equivalent of one agent connector of a policy."""
     make = _AGENT_TWINS.get(type(connector).__name__)
     if make is None or not type(connector).__module__.startswith(__name__.split(".")[0] + "."):
         return twin_of_own(connector, agent_snippet)
@@ -198,7 +198,7 @@ def _env_sampling(policy: Policy, connector: Any) -> Twin:
 def _flatten_data(policy: Policy, connector: Any) -> Twin:
     shape = policy.observation_space.shape
     if shape is not None and len(shape) == 1 and not _beside(policy):
-        return gone("what the network takes is flat already")
+        return gone("the network's input is already flat")
     return wrapped("it flattens columns that V2 keeps in shape")
 
 
@@ -215,9 +215,9 @@ def _adapted_observations(policy: Policy, connector: Any) -> Twin:
 
 
 def cast_for_network(policy: Policy) -> Twin | None:
-    """What a native network needs in front where it takes other than float32; None if nothing.
+    """Return the piece that casts the inputs of a native network; None if they are float32.
 
-    Old networks cast on their own, V2's take floats.
+    Old networks cast their inputs, those of the new stack require floats.
     """
     space = policy.observation_space
     shape = space.shape or ()
@@ -236,7 +236,7 @@ def cast_for_network(policy: Policy) -> Twin | None:
 
 
 def environment_space(policy: Policy) -> Any:
-    """What the environment gives."""
+    """Return the observation space of the environment."""
     return seen_space(policy)
 
 
@@ -259,7 +259,7 @@ _AGENT_TWINS: Final[dict[str, Callable[[Policy, Any], Twin]]] = {
 
 
 def action_twin(policy: Policy, connector: Any, before: Sequence[Any]) -> Twin:
-    """What becomes of one action connector of a policy."""
+    """Return the equivalent of one action connector of a policy."""
     make = _ACTION_TWINS.get(type(connector).__name__)
     if make is None or not type(connector).__module__.startswith(__name__.split(".")[0] + "."):
         return twin_of_own(connector, action_snippet)

@@ -1,4 +1,4 @@
-"""What becomes of a piece of an old policy in the new stack, and the step that does it."""
+"""New-stack equivalent of an old piece, and the migration step that introduces it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ its author can write the native one."""
 
 @dataclass(frozen=True)
 class Twin:
-    """What becomes of one piece.
+    """The new-stack equivalent of one piece.
 
     Args:
         kind: See `Kind`.
-        reason: Why, for a person.
-        text: The native piece with its settings, or what stands there instead.
-        make: Builds native pieces for the pipeline it stands in; none where nothing has to.
-        learner: Builds native pieces for the front of the learner pipeline.
-        snippet: Code to fill in, where a person has to.
+        reason: The reason, as text.
+        text: The native piece with its settings, or its replacement.
+        make: Builds the native pieces; empty if none are needed.
+        learner: Builds native pieces for the start of the learner pipeline.
+        snippet: Code to complete, if custom code is required.
     """
 
     kind: Kind
@@ -60,7 +60,7 @@ def wrapped(reason: str) -> Twin:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why something stays as it is."""
+    """The reason why a piece is not replaced."""
 
     reason: str
 
@@ -148,7 +148,7 @@ def register_twin(
     piece: type[ConnectorV2],
     settings: Callable[[Any], Mapping[str, Any]] | None = None,
 ) -> None:
-    """Let a piece of the new stack take over from an old connector of your own in migrations.
+    """Register the new-stack equivalent of a custom connector, for migrations.
 
     The step is proven equal like any other, and taken back where it is not. Whoever loads what was
     migrated needs the class of the piece: `@rlconnect.trust`, or `trust=[...]`.
@@ -172,7 +172,7 @@ def register_twin(
     if name in BUILT_INS:
         raise PieceError(
             "what takes over from a connector of the library's is known",
-            expected="a connector of your own",
+            expected="a custom connector",
             found=name,
         )
     if not (isinstance(piece, type) and issubclass(piece, ConnectorV2)):
@@ -185,7 +185,7 @@ def register_twin(
 
 
 def twin_of_own(connector: Any, snippet: Callable[[str], str]) -> Twin:
-    """What becomes of one of an author's connectors."""
+    """Return the equivalent of a custom connector."""
     name = type(connector).__name__
     word = _WORDS.get(name)
     if word is None:
@@ -207,17 +207,17 @@ Side = Literal["agent", "network", "action"]
 
 @dataclass
 class MigrationStep:
-    """A piece of the source, and what becomes of it.
+    """A piece of the source, and its new-stack equivalent.
 
     Args:
         name: Unique in its plan: the piece's class, numbered where there are several.
         side: Before the network, the network, or after it.
         place: Which of its side's pieces it is.
-        twin: What becomes of it.
-        is_builtin: Whether the piece is the old stack's own.
-        is_applied: Whether the native piece stands there now.
-        differed: What differed when the native piece was tried; it was taken back then.
-        proof: How the mixture after this step compares with the source, as plain data.
+        twin: Its equivalent.
+        is_builtin: Whether it is a built-in piece of the old stack.
+        is_applied: Whether the native piece is in use now.
+        differed: What differed when the native piece was tried, so that it was undone.
+        proof: Comparison of the mixture after this step with the source, as plain data.
     """
 
     name: str
@@ -231,12 +231,12 @@ class MigrationStep:
 
     @property
     def kind(self) -> Kind:
-        """What becomes of the piece; wrapped where its native twin gave other numbers."""
+        """The kind of the equivalent; wrapped if the native piece changed the numbers."""
         return "wrapped" if self.differed else self.twin.kind
 
     @property
     def is_native(self) -> bool:
-        """Whether a native piece can stand there, as far as is known."""
+        """Whether a native piece is possible, as far as is known."""
         return self.twin.is_native and not self.differed
 
     @property
@@ -245,7 +245,7 @@ class MigrationStep:
         return self.differed or self.twin.reason
 
     def to_data(self) -> dict[str, Any]:
-        """What a later process cannot find out again."""
+        """Return what cannot be computed again when the plan is loaded."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -257,7 +257,7 @@ class MigrationStep:
         }
 
     def take(self, data: dict[str, Any]) -> None:
-        """Go on from what `to_data` gave."""
+        """Load a state saved by `to_data`."""
         self.is_applied = bool(data["is_applied"])
         self.differed = str(data["differed"])
         self.proof = proof_from(data["proof"])

@@ -107,7 +107,7 @@ class LegacyActionConnectorV2(WrappedConnector):
     def recompute_output_action_space(
         self, input_observation_space: Space[Any], input_action_space: Space[Any]
     ) -> Space[Any]:
-        """What the environment takes; only adapters change it."""
+        """Return the action space of the environment, which only adapters change."""
         connector = self.connector
         adapters = (
             connector[AdaptActionsConnector]

@@ -35,13 +35,13 @@ from .wrapped_connector import Slot, WrappedConnector
 
 @trust
 class LegacyAgentConnectorV2(WrappedConnector):
-    """Runs a legacy agent connector on the last step of each episode, in env-to-module pipelines.
+    """Run a legacy agent connector on the last step of each episode, in env-to-module pipelines.
 
-    The observation it makes is written back to the episode. What the policy looks at beside it
-    (earlier actions and rewards, stacked frames) becomes columns of the batch, by the names of the
-    views; recurrent states are left to the new stack. Several wrapped pieces in one pipeline hand
-    each other their records, so that splitting a legacy pipeline changes nothing, whatever native
-    pieces stand in between.
+    The resulting observation is written back to the episode. Other inputs of the policy (previous
+    actions and rewards, stacked frames) become columns of the batch, under the names of the views.
+    Recurrent states are handled by the new stack. Several wrapped pieces in one pipeline pass their
+    records on to each other, so that splitting a legacy pipeline does not change the result,
+    whatever native pieces are in between.
 
     Args:
         input_observation_space: Of what comes in.
@@ -212,10 +212,10 @@ def _new_obs(data: Any) -> Any:
 
 
 def space_behind(connector: AgentConnector, ctx: ConnectorContext, space: Any) -> Any:
-    """What becomes of a space of observations.
+    """Return the space of observations after a connector.
 
-    A user's own connectors are taken to leave it as it is; behind the piece that builds the
-    policy's batch, it is what the policy takes.
+    Custom connectors are assumed not to change it. After the connector that builds the policy's
+    batch, it is the policy's space.
     """
     if isinstance(connector, AgentConnectorPipeline):
         if any(isinstance(piece, ViewRequirementAgentConnector) for piece in connector.connectors):
@@ -236,7 +236,7 @@ def space_behind(connector: AgentConnector, ctx: ConnectorContext, space: Any) -
 
 
 def first_space(connector: AgentConnector, ctx: ConnectorContext) -> Any:
-    """What a whole pipeline expects from the environment."""
+    """Return the space that a complete pipeline expects from the environment."""
     pieces = getattr(connector, "connectors", [connector])
     if pieces and isinstance(pieces[0], AdaptObservationsAgentConnector):
         return pieces[0].observation_space

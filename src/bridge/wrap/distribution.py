@@ -57,7 +57,7 @@ class LegacyDistribution(Distribution):
     @override
     def rsample(self, *, sample_shape: tuple[int, ...] | None = None, **kwargs: Any) -> Any:
         raise PieceError(
-            "a distribution of the old stack draws nothing that gradients flow through",
+            "distributions of the old stack do not support sampling with gradients",
             hint="migrate the policy's module, or use sample() and logp().",
         )
 

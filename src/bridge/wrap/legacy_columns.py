@@ -1,4 +1,4 @@
-"""What a legacy policy looks at beside the observation, as columns of the new stack."""
+"""Inputs of a legacy policy besides the observation, as columns of the new stack."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def columns_beside(ctx: ConnectorContext) -> dict[str, str]:
 
 
 def windows_of(ctx: ConnectorContext) -> dict[int, int]:
-    """How many earlier states make one state that the network takes, by its place.
+    """Return how many previous states form one state input of the network, by position.
 
-    A recurrent network takes the last one as it is, and is not listed; attention takes many.
+    A recurrent network uses the last state only, and is not listed; attention uses many.
     """
     return {
         int(name.rpartition("_")[2]): len(view.shift_arr)
@@ -112,11 +112,10 @@ def add_view_columns(
     columns: Mapping[str, str],
     is_stacked: bool,
 ) -> None:
-    """Add what a policy looks at beside the last observation of an episode.
+    """Add the other inputs of a policy to the last observation of an episode.
 
-    `columns` has the batch's names by the policy's views. Before the policy's agent connectors are
-    at their end, there is nothing to do. With `is_stacked` what it takes as observation is another
-    one, too.
+    `columns` maps the policy's views to names in the batch. Until the policy's agent connectors
+    have all run, nothing is added. With `is_stacked`, the observation itself is replaced.
     """
     if not isinstance(output, AgentConnectorsOutput):
         return

@@ -83,7 +83,7 @@ _IN_NUMPY: Final = "acts_in_numpy"
 
 
 def policy_to_data(policy: Policy) -> dict[str, Any]:
-    """What a policy computes with, as plain data and arrays; its connectors are left out.
+    """Return the computation of a policy as plain data and arrays, without its connectors.
 
     Classes that the config of a checkpoint names become their names.
     """

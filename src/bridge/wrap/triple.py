@@ -47,11 +47,11 @@ class LegacyMultiPolicyModule(MultiRLModule):
 
     @classmethod
     def of(cls, policies: Mapping[str, Policy], *, custom: Mapping[str, Any] | None = None) -> Self:
-        """The modules of policies, which stay as they are.
+        """Wrap policies as modules, without changing them.
 
         Args:
-            policies: By id.
-            custom: The user's own classes they were loaded with: `{"custom_models": {...}}`.
+            policies: The policies by id.
+            custom: Custom classes they were loaded with: `{"custom_models": {...}}`.
         """
         modules = cls()
         for name, policy in policies.items():
@@ -62,7 +62,7 @@ class LegacyMultiPolicyModule(MultiRLModule):
     def spec_of(
         cls, policies: Mapping[str, Policy], *, custom: Mapping[str, Any] | None = None
     ) -> MultiRLModuleSpec:
-        """What the module is built from, for a config; arguments as for `of`."""
+        """Return the spec of the module, for a config; arguments as for `of`."""
         specs = {
             name: LegacyPolicyModule.spec_of(policy, custom=custom)
             for name, policy in policies.items()
@@ -78,16 +78,16 @@ def policy_to_v2(
     observation_space: Space[Any] | None = None,
     action_space: Space[Any] | None = None,
 ) -> V2Triple:
-    """Give a policy the form of the new stack; what it answers stays the same, bit for bit.
+    """Wrap a policy for the new stack; its outputs are bit-identical.
 
     Args:
-        policy: A policy with connectors, or several by id. It stays as it is: connectors and
-            weights are copied, and so is the state of its random numbers.
-        custom: The user's own classes it was loaded with: `{"custom_models": {...}}`.
+        policy: A policy with connectors, or several by id. It is not changed: connectors, weights
+            and random states are copied.
+        custom: Custom classes it was loaded with: `{"custom_models": {...}}`.
         agent_to_module_mapping_fn: For several policies: which of them an agent of an episode has.
             The agent's own name by default.
-        observation_space: For several policies: the environment's, a Dict by agent.
-        action_space: For several policies: likewise.
+        observation_space: For several policies: that of the environment, a Dict by agent.
+        action_space: For several policies: that of the environment, a Dict by agent.
 
     Returns:
         The pipeline to the module, the module, and the pipeline from it to the environment.
@@ -153,13 +153,13 @@ def use_policy(
     *,
     custom: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Let a config's runners act as a policy, and its learners go on with the policy's weights.
+    """Configure the env runners to use a policy, and the learners to continue from its weights.
 
     Args:
-        config: An `AlgorithmConfig` of the new stack; changed and returned. For several policies
-            its `multi_agent(policies=..., policy_mapping_fn=...)` says which agent has which.
+        config: A new-stack `AlgorithmConfig`; modified and returned. For several policies, its
+            `multi_agent(policies=..., policy_mapping_fn=...)` maps agents to them.
         policy: A policy with connectors, or several by module id.
-        custom: The user's own classes it was loaded with: `{"custom_models": {...}}`.
+        custom: Custom classes it was loaded with: `{"custom_models": {...}}`.
     """
     if isinstance(policy, Policy):
         copies: Policy | dict[str, Policy] = copy.deepcopy(policy)
@@ -178,7 +178,7 @@ def use_policy(
 
 
 def wrapped_agent_sides(policy: Policy | Mapping[str, Policy]) -> list[ConnectorV2]:
-    """The pieces that stand for the agent connectors of a policy, or of several by module id."""
+    """Return the wrapped agent connectors of a policy, or of several by module id."""
     if isinstance(policy, Policy):
         return [wrapped_agent_side(policy)]
     contexts = {name: ConnectorContext.from_policy(one) for name, one in policy.items()}
@@ -193,7 +193,7 @@ def wrapped_agent_sides(policy: Policy | Mapping[str, Policy]) -> list[Connector
 
 
 def wrapped_action_sides(policy: Policy | Mapping[str, Policy]) -> list[ConnectorV2]:
-    """The pieces that stand for the action connectors of a policy, or of several."""
+    """Return the wrapped action connectors of a policy, or of several by module id."""
     if isinstance(policy, Policy):
         return [wrapped_action_side(policy)]
     return [wrapped_action_side(one, name) for name, one in policy.items()]

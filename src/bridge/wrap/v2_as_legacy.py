@@ -28,7 +28,7 @@ _SPACES: Final = ("input_observation_space", "input_action_space")
 
 
 class V2AsLegacyConnector(AgentConnector, ActionConnector):  # type: ignore[misc]  # __call__ serves both
-    """Runs a piece of the new stack in an agent pipeline, or in an action pipeline.
+    """Run a new-stack piece in an agent or action pipeline.
 
     Among agent connectors it keeps an episode for each agent of each environment, and gives on the
     observation that the piece writes to it (or adds to the batch); further columns that the piece
@@ -37,9 +37,9 @@ class V2AsLegacyConnector(AgentConnector, ActionConnector):  # type: ignore[misc
     on what the piece makes of `actions`.
 
     Args:
-        ctx: The context; it says what the piece's spaces are where it was not told.
-        piece: The piece, or what `to_state` says of one.
-        rl_module: Handed to the piece.
+        ctx: The context, which provides the spaces of the piece if they were not set.
+        piece: The piece, or its state as saved by `to_state`.
+        rl_module: Passed to the piece.
 
     Example:
         >>> import numpy as np
@@ -106,7 +106,7 @@ class V2AsLegacyConnector(AgentConnector, ActionConnector):  # type: ignore[misc
             )
         finally:
             if learns:
-                self.piece.update_stats = learns  # type: ignore[attr-defined]  # likewise
+                self.piece.update_stats = learns  # type: ignore[attr-defined]  # see above
         return [
             AgentConnectorDataType(
                 record.env_id,
@@ -147,7 +147,7 @@ class V2AsLegacyConnector(AgentConnector, ActionConnector):  # type: ignore[misc
         return episode
 
     def _acted(self, answer: ActionConnectorDataType) -> ActionConnectorDataType:
-        """What the piece makes of one action."""
+        """Apply the piece to one action."""
         actions, states, fetches = answer.output
         agents = self._episodes.get(answer.env_id, {})
         episode = agents.get(answer.agent_id) or SingleAgentEpisode(id_="legacy")
@@ -192,7 +192,7 @@ def _seen(batch: Mapping[str, Any], episode: SingleAgentEpisode) -> Any:
 
 
 def _columns_of(batch: Mapping[str, Any], episode: SingleAgentEpisode) -> dict[str, Any]:
-    """What else the piece has added for an episode."""
+    """Return the other columns that the piece has added for an episode."""
     key = key_of(episode)
     return {
         name: items[key][-1]

@@ -1,4 +1,4 @@
-"""What both kinds of wrapped legacy connectors share: the connector, its slots, its state."""
+"""Base class of wrapped legacy connectors, with their sessions and state."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _KEPT: Final = 10_000
 
 
 class Slot:
-    """One agent's running episode.
+    """Running episode of one agent.
 
     Attributes:
-        env_id: The number that stands for its environment.
+        env_id: The number of its environment.
         agent_id: The agent's name.
-        acts_as: The name under which the policy knows it; an adapter may rename agents.
+        acts_as: The agent's name in the policy; an adapter may rename agents.
         t: The step seen last, -1 before the first.
         made: What a piece made of that step, to give again should it be asked again.
         left: The observation it left in the episode.
@@ -64,18 +64,17 @@ class Slot:
         self.t, self.made, self.left, self._episode = episode.t, made, left, episode
 
     def __deepcopy__(self, memo: Any) -> Slot:
-        """A copy of a pipeline goes on with the next step; episodes are not copied with it."""
+        """Return the same slot: a copy of a pipeline continues the same episodes."""
         twin = Slot(self.env_id, self.agent_id)
         twin.acts_as, twin.t, twin.made = self.acts_as, self.t, deepcopy(self.made, memo)
         return twin
 
 
 class Slots:
-    """The slots of all episodes that run.
+    """Slots of all running episodes.
 
-    An episode is known by its id. A step that comes again, or an earlier one, under a known id
-    begins another episode. `reset` is told the number of an environment whose episode begins or is
-    over.
+    Episodes are identified by their id. A repeated or earlier step under a known id starts a new
+    episode. `reset` is called with the number of an environment whose episode starts or has ended.
     """
 
     def __init__(self, reset: Callable[[int], None]) -> None:
@@ -135,18 +134,18 @@ class Slots:
 
 
 class WrappedConnector(ConnectorV2):
-    """A piece that runs a legacy connector, each running episode as an environment of its own.
+    """A piece that runs a legacy connector, with one environment per running episode.
 
     Args:
-        input_observation_space: Of what comes in.
-        input_action_space: Of what comes in.
+        input_observation_space: The input space of observations.
+        input_action_space: The input space of actions.
         connector: The connector or pipeline, or its `to_state()`.
-        context: What it is built with, live or as plain data; its own if None.
-        module_id: Only what is of this module; all if None.
+        context: The context to build it with, live or as plain data; by default its own.
+        module_id: Only process this module; all modules if None.
     """
 
     kind: ClassVar[type[Connector]] = Connector
-    """What the connector has to be."""
+    """Required type of the connector."""
 
     settings: ClassVar[tuple[str, ...]] = ("module_id",)
     """The arguments of the constructor that are attributes of the same name."""
@@ -169,12 +168,12 @@ class WrappedConnector(ConnectorV2):
     def get_state(
         self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Give what the connector has learnt; running episodes hold the rest."""
+        """Return the learned state of the connector; running episodes contain the rest."""
         return learnt_by(self.connector)
 
     @override
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `get_state` gave; running episodes begin anew."""
+        """Load a state saved by `get_state`; running episodes restart."""
         if state:
             with at("connector"):
                 connector = restored(state, self.context)
@@ -231,7 +230,7 @@ def live_connector(
         if ctx is None:
             raise PieceError(
                 f"connector {connector[0]!r} cannot be built without a context",
-                hint="give context=ConnectorContext.from_policy(policy).",
+                hint="pass context=ConnectorContext.from_policy(policy).",
             )
         connector = get_connector(connector[0], ctx, connector[1])
     if not isinstance(connector, kind):
@@ -248,13 +247,13 @@ def live_connector(
 
 
 def reset_of(connector: Connector) -> Callable[[Any], None]:
-    """What makes a connector forget an environment; many action connectors have nothing to."""
+    """Return the function that resets an environment; many action connectors have no state."""
     reset: Callable[[Any], None] | None = getattr(connector, "reset", None)
     return (lambda env_id: None) if reset is None else reset
 
 
 def learnt_by(connector: Connector) -> dict[str, Any]:
-    """What a connector has learnt, under "connector"; empty if nothing."""
+    """Return the learned state of a connector, under "connector"; empty if there is none."""
     try:
         pair = _without_answers(connector.to_state())
     except PieceError:  # a user's own that cannot be saved says so where it has to be
@@ -269,7 +268,7 @@ def restored(state: Mapping[str, Any], ctx: ConnectorContext) -> Any:
 
 
 def _without_answers(pair: Any) -> list[Any]:
-    """The pair without the last answers of running episodes: these lie in the episodes."""
+    """Return the pair without the last outputs of running episodes, which the episodes store."""
     name, params = pair
     if name.endswith("ConnectorPipeline") and isinstance(params, (list, tuple)):
         return [name, [_without_answers(child) for child in params]]

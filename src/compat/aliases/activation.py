@@ -7,7 +7,8 @@ from importlib.machinery import PathFinder
 from typing import Final
 
 from ...core.errors import ConfigError
-from .finder import RayFinder, RayModule
+from ...core.importing.ray_modules import loaded_module
+from .finder import RLLIB, RayFinder, RayModule
 
 _RAY: Final = "ray"
 _finder: Final = RayFinder()
@@ -51,13 +52,14 @@ def activate(force: bool = False) -> Activation:
     """Let `import ray...` find rlconnect.
 
     Args:
-        force: Also where Ray is installed. Ray must not have been imported yet.
+        force: Also if Ray is installed. Then only `ray.rllib` is rlconnect's; `ray.tune` and all
+            else stay Ray's. `ray.rllib` must not have been imported yet.
 
     Returns:
         A context whose end undoes this call; `deactivate()` undoes all.
 
     Raises:
-        ConfigError: With `force`, where real Ray has been imported already.
+        ConfigError: With `force`, if RLlib has been imported already.
 
     Example:
         >>> with activate(force=True):
@@ -65,16 +67,18 @@ def activate(force: bool = False) -> Activation:
         >>> ConnectorV2.__name__
         'ConnectorV2'
     """
-    if is_ray_installed() and not force:
+    is_installed = is_ray_installed()
+    if is_installed and not force:
         return Activation(steps_aside=True)
-    if not isinstance(sys.modules.get(_RAY, RayModule(_RAY)), RayModule):
+    if loaded_module(RLLIB) is not None:
         raise ConfigError(
             "ray_aliases.activate(force=True)",
-            expected="a process that has not imported Ray",
-            found="Ray, imported already",
-            hint="activate before anything imports ray, or run `python -m "
+            expected="a process that has not imported ray.rllib",
+            found="ray.rllib, imported already",
+            hint="activate before anything imports ray.rllib, or run `python -m "
             "rlconnect.compat.ray_aliases --force SCRIPT`.",
         )
+    _finder.root = RLLIB if is_installed else _RAY
     activation = Activation(steps_aside=False)
     _counted.append(activation)
     if _finder not in sys.meta_path:
@@ -98,3 +102,6 @@ def _switch_off() -> None:
         sys.meta_path.remove(_finder)
     for name in [name for name, module in sys.modules.items() if isinstance(module, RayModule)]:
         del sys.modules[name]
+    ray = sys.modules.get(_RAY)
+    if isinstance(vars(ray).get("rllib") if ray else None, RayModule):
+        del ray.rllib  # type: ignore[union-attr]  # what importing it left in Ray's own package

@@ -12,9 +12,10 @@ from types import FrameType, ModuleType
 from typing import Any, Final
 
 from ...core.errors import UnknownNameError
+from ...core.importing.ray_modules import ALIAS_ORIGIN
 from .table import locate, modules, nearest_module, nearest_name
 
-_RAY: Final = "ray"
+RLLIB: Final = "ray.rllib"
 _TREE: Final = "tree"
 _WAYS_ON: Final = (
     "leave out what needs it, write it against rlconnect.v2 or rlconnect.legacy, or run this "
@@ -84,7 +85,14 @@ def unknown_name(path: str, name: str) -> UnknownRayNameError:
 
 
 class RayFinder(MetaPathFinder, Loader):
-    """Answers imports of `ray` and everything below it, and of `tree` where there is none."""
+    """Answers imports of `ray` and everything below it, and of `tree` where there is none.
+
+    Attributes:
+        root: The module that it answers for with all below: `ray`, or `ray.rllib` where Ray is.
+    """
+
+    def __init__(self) -> None:
+        self.root = "ray"
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -95,7 +103,7 @@ class RayFinder(MetaPathFinder, Loader):
             UnknownRayModuleError: rlconnect has no names for it.
         """
         is_tree = fullname == _TREE and PathFinder.find_spec(_TREE) is None
-        if not (is_tree or fullname == _RAY or fullname.startswith(f"{_RAY}.")):
+        if not (is_tree or fullname == self.root or fullname.startswith(f"{self.root}.")):
             return None
         if fullname not in modules():
             parent, _, name = fullname.rpartition(".")
@@ -110,7 +118,7 @@ class RayFinder(MetaPathFinder, Loader):
                 nearest=near,
             )
         is_package = any(module.startswith(f"{fullname}.") for module in modules())
-        return ModuleSpec(fullname, self, origin="rlconnect", is_package=is_package)
+        return ModuleSpec(fullname, self, origin=ALIAS_ORIGIN, is_package=is_package)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """A module that looks its names up in the table."""

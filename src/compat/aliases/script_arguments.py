@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...core.errors import ConfigError
-from ...v2.tuning import CheckpointConfig, ResultGrid, RunConfig, TuneConfig, TuneError, Tuner
-from ...v2.tuning.stopping import Stopper, metric_of, stopper_of
+from ...v2.distributed.ray_tune import has_ray_tune, ray_tune
+from ...v2.runs.stop_criteria import metric_of
+from ...v2.tuning import Tuner
 
 _NUMBERS: Final = (
     ("num_env_runners", None),
@@ -101,27 +102,27 @@ def run_rllib_example_script_experiment(
     scheduler: Any = None,
     progress_reporter: Any = None,
 ) -> Any:
-    """Train in this process until it is enough.
+    """Train until a stop criterion is met: with Ray Tune, without Ray in this process.
 
     Args:
         base_config: The algorithm's settings.
-        args: The options; None reads the command line.
-        stop: What is enough, by paths such as `env_runners/episode_return_mean`; None takes the
-            options' word.
+        args: The options; None parses the command line.
+        stop: The stop criteria, by paths such as `env_runners/episode_return_mean`; None takes
+            those of the options.
         success_metric: What has to be reached with `--as-test`; None takes the mean return.
         trainable: What to run; None takes the config's algorithm.
-        tune_callbacks: See `RunConfig`.
+        tune_callbacks: Callbacks of Ray Tune.
         keep_config: Whether to leave the settings alone; else the options change them.
-        keep_ray_up: Of no meaning.
-        scheduler: See `TuneConfig`.
-        progress_reporter: See `RunConfig`.
+        keep_ray_up: Ignored.
+        scheduler: A scheduler of Ray Tune.
+        progress_reporter: A reporter of Ray Tune.
 
     Returns:
-        The last result with `--no-tune`, else the results of all trials.
+        Ray's results of all trials; the last result with `--no-tune` or without Ray.
 
     Raises:
-        ConfigError: With `--as-test`, it did not get there.
-        TuneError: A trial has failed.
+        ConfigError: With `--as-test`, the metric was not reached.
+        MissingExtraError: Several trials or a scheduler are asked for, and Ray is not installed.
     """
     chosen = add_rllib_example_script_args().parse_args() if args is None else args
     config = base_config if keep_config else _changed(base_config, chosen)
@@ -131,34 +132,36 @@ def run_rllib_example_script_experiment(
         "num_env_steps_sampled_lifetime": chosen.stop_timesteps,
         "training_iteration": chosen.stop_iters,
     }
-    done: dict[str, Any] | ResultGrid
-    last: dict[str, Any] | None
-    if chosen.no_tune:
-        done = last = _trained(config, stopper_of(enough))
+    is_single = chosen.num_samples == 1 and scheduler is None
+    if chosen.no_tune or (is_single and not has_ray_tune()):
+        done = last = _trained(config, enough)
     else:
-        run = RunConfig(
-            stop=enough,
-            verbose=chosen.verbose,
-            callbacks=tune_callbacks,
-            progress_reporter=progress_reporter,
-            checkpoint_config=CheckpointConfig(
-                checkpoint_frequency=chosen.checkpoint_freq,
-                checkpoint_at_end=chosen.checkpoint_at_end,
+        tune = ray_tune("run_rllib_example_script_experiment")
+        done = Tuner(
+            trainable or config.algo_class,
+            param_space=config,
+            tune_config=tune.TuneConfig(num_samples=chosen.num_samples, scheduler=scheduler),
+            run_config=tune.RunConfig(
+                stop=enough,
+                verbose=chosen.verbose,
+                callbacks=tune_callbacks,
+                progress_reporter=progress_reporter,
+                checkpoint_config=tune.CheckpointConfig(
+                    checkpoint_frequency=chosen.checkpoint_freq,
+                    checkpoint_at_end=chosen.checkpoint_at_end,
+                ),
             ),
-        )
-        trials = TuneConfig(num_samples=chosen.num_samples, scheduler=scheduler)
-        what = trainable or config.algo_class
-        done = grid = Tuner(what, param_space=config, tune_config=trials, run_config=run).fit()
-        if grid.errors:
-            raise TuneError("a trial has failed", found=repr(grid.errors[0])) from grid.errors[0]
-        last = grid.get_best_result(next(iter(goals)), "max").metrics if chosen.as_test else {}
+        ).fit()
+        if done.errors:
+            raise done.errors[0]
+        last = done.get_best_result(next(iter(goals)), "max").metrics if chosen.as_test else {}
     if chosen.as_test:
         _expect(last, goals)
     return done
 
 
 def check_learning_achieved(
-    tune_results: ResultGrid,
+    tune_results: Any,
     min_value: float,
     evaluation: bool | None = None,
     metric: str = _RETURN,
@@ -188,11 +191,11 @@ def _changed(config: Any, chosen: Any) -> Any:
     return config
 
 
-def _trained(config: Any, is_enough: Stopper) -> dict[str, Any]:
+def _trained(config: Any, enough: Mapping[str, Any]) -> dict[str, Any]:
     algo = config.build_algo()
     while True:
         result: dict[str, Any] = algo.train()
-        if is_enough("default", result):
+        if any((metric_of(result, path) or 0) >= value for path, value in enough.items()):
             algo.stop()
             return result
 

@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn
 from ...core.errors import PieceError
 
 STAND_IN: Final = "stand-in"
+IN_TUNE: Final = "tune"
 
 
 class StandInError(PieceError, NotImplementedError):
@@ -32,20 +33,32 @@ class _Named(ABCMeta):
 
 
 @cache
-def stand_in(name: str) -> type[Any]:
-    """The class that stands for one of RLlib's: for annotations, `isinstance` and subclasses.
+def stand_in(name: str, home: str = STAND_IN) -> type[Any]:
+    """Return a class that stands for one of Ray's, for annotations, `isinstance` and subclasses.
+
+    Args:
+        name: Its name.
+        home: `IN_TUNE` for a class or function of Ray Tune, `STAND_IN` for one of RLlib.
 
     Example:
         >>> isinstance(1, stand_in("BaseEnv"))
         False
     """
-    return _Named(name, (), {"__doc__": f"RLlib's `{name}`, which rlconnect can name, not run."})
+    owner = "Ray Tune" if home == IN_TUNE else "RLlib"
+    text = f"{owner}'s `{name}`, which rlconnect can name, not run."
+    return _Named(name, (), {"__doc__": text, "_home": home})
 
 
 def _error(cls: type[Any], used: str) -> StandInError:
-    name = next(base.__name__ for base in reversed(cls.__mro__) if isinstance(base, _Named))
+    named = next(base for base in reversed(cls.__mro__) if isinstance(base, _Named))
+    if vars(named)["_home"] == IN_TUNE:
+        return StandInError(
+            f"{used} needs Ray Tune, which is not installed",
+            hint='pip install "ray[tune]", or search without Ray: docs/howto/optuna.md.',
+            name=named.__name__,
+        )
     return StandInError(
-        f"{used} needs RLlib's {name}, which rlconnect can name, not run",
+        f"{used} needs RLlib's {named.__name__}, which rlconnect can name, not run",
         hint="move the code that needs it out of the way, or run it where Ray is installed.",
-        name=name,
+        name=named.__name__,
     )

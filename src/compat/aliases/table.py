@@ -18,7 +18,7 @@ from ...names.legacy import LEGACY
 from ...names.ray import RAY
 from ...names.rows import Row, rows
 from ...names.v2 import TUNING, V2
-from .stand_ins import STAND_IN, stand_in
+from .stand_ins import IN_TUNE, STAND_IN, stand_in
 
 _ROOT: Final = __name__.split(".")[0]
 _RLLIB: Final = "ray.rllib"
@@ -26,7 +26,7 @@ _ALL: Final = "*"
 
 
 class Place(NamedTuple):
-    """Where something is: a module below `rlconnect` (or `stand-in`), and its name there."""
+    """Where something is: a module below `rlconnect` (or a kind of stand-in) and its name there."""
 
     home: str
     name: str
@@ -37,8 +37,8 @@ class Place(NamedTuple):
         Raises:
             MissingExtraError: It needs torch, which is not installed.
         """
-        if self.home == STAND_IN:
-            return stand_in(self.name)
+        if self.home in (STAND_IN, IN_TUNE):
+            return stand_in(self.name, self.home)
         with torch_needed(self.name):
             return getattr(import_module(f"{_ROOT}.{self.home}"), self.name)
 

@@ -1,11 +1,10 @@
-"""Rewriting a source tree from Ray's names to rlconnect's, and from old releases' ways to today's.
+"""Rewriting sources from Ray's names to rlconnect's.
 
-`tree` walks the files, `ray_imports` rewrites what they import, `old_uses` what they do with it,
-`release_changes` what RLlib has renamed since, `report` says what was done and what is left for a
-person.
+`files` walks a tree, `source` edits the text of a file, `rewriter` decides what to edit by the
+tables of `renamings`, `report` contains what was done and what is left to a person.
 """
 
+from .files import codemod
 from .report import CodemodReport, FileChange, Left, Unreadable
-from .tree import codemod
 
 __all__ = ["CodemodReport", "FileChange", "Left", "Unreadable", "codemod"]

@@ -1,4 +1,4 @@
-"""What RLlib called otherwise in older releases, as data."""
+"""What RLlib renamed between its releases."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Final
 
 from ...names.rows import renamed
 from ...names.v2 import V2
+from ...v2.runs.stop_criteria import RESULT_KEYS as RESULT_KEYS
 
 CLASSES: Final = renamed(V2)
 # What Ray 1 called algorithms
@@ -22,25 +23,30 @@ MOVED_MODULES: Final = {
     "ray.rllib.agents": "ray.rllib.algorithms",
 }
 # Keywords of a class that is called
+_SPEC: Final = {"model_config_dict": "model_config"}
+_MULTI_SPEC: Final = {
+    "marl_module_class": "multi_rl_module_class",
+    "module_specs": "rl_module_specs",
+}
 KEYWORDS: Final = {
-    "RLModuleSpec": {"model_config_dict": "model_config"},
-    "SingleAgentRLModuleSpec": {"model_config_dict": "model_config"},
-    "MultiRLModuleSpec": {
-        "marl_module_class": "multi_rl_module_class",
-        "module_specs": "rl_module_specs",
-    },
-    "MultiAgentRLModuleSpec": {
-        "marl_module_class": "multi_rl_module_class",
-        "module_specs": "rl_module_specs",
-    },
+    "RLModuleSpec": _SPEC,
+    "SingleAgentRLModuleSpec": _SPEC,
+    "MultiRLModuleSpec": _MULTI_SPEC,
+    "MultiAgentRLModuleSpec": _MULTI_SPEC,
 }
 # Methods of a config that another one has taken the place of
 CONFIG_METHODS: Final = {"exploration": "env_runners", "rollouts": "env_runners"}
+# Settings that `training()` took
+MOVED: Final = {
+    name: f"give {name} to learners()"
+    for name in ("learner_class", "learner_config_dict", "learner_connector")
+}
 # What is no more a method of an algorithm, and what to do instead
+_ACT: Final = "act with rlconnect.load(checkpoint).act(observation)"
 ALGORITHM_METHODS: Final = {
-    "compute_action": "act with rlconnect.load(checkpoint).act(observation)",
-    "compute_actions": "act with rlconnect.load(checkpoint).act(observations)",
-    "compute_single_action": "act with rlconnect.load(checkpoint).act(observation)",
+    "compute_action": _ACT,
+    "compute_actions": _ACT,
+    "compute_single_action": _ACT,
     "get_policy": "algorithms have modules: get_module(module_id)",
 }
 # What hooks of callbacks were given, and what they are given today
@@ -50,43 +56,12 @@ HOOK_PARAMETERS: Final = {
     "trainer": "algorithm for trainer",
     "worker": "env_runner for worker",
 }
-# What hooks kept in an episode
-EPISODE_ATTRIBUTES: Final = {
+# Attributes, alone or of an owner, that are called otherwise today
+ATTRIBUTES: Final = {
     "episode.custom_metrics": "metrics_logger.log_value(name, value) takes its place",
     "episode.hist_data": "metrics_logger.log_value(name, value, reduce=None) takes its place",
     "episode.user_data": "episode.custom_data takes its place",
-}
-# Methods and keywords of Tune's that such a key is given to
-METRIC_METHODS: Final = frozenset(
-    {"get_best_checkpoint", "get_best_config", "get_best_logdir", "get_best_result"}
-    | {"get_best_trial", "get_last_checkpoint", "get_trial_checkpoints_paths"}
-)
-METRIC_KEYWORDS: Final = frozenset(
-    {"checkpoint_score_attr", "checkpoint_score_attribute", "metric", "stop"}
-)
-# The one switch of `experimental()` that both of `api_stack()` follow
-NEW_STACK_SWITCH: Final = "_enable_new_api_stack"
-# Settings that `training()` took and `learners()` takes
-MOVED_TO_LEARNERS: Final = frozenset(
-    {
-        "add_default_connectors_to_learner_pipeline",
-        "learner_class",
-        "learner_config_dict",
-        "learner_connector",
-    }
-)
-# Builders of connectors that were given the env alone
-BUILDERS: Final = frozenset({"env_to_module_connector", "module_to_env_connector"})
-BUILDER_PARAMETERS: Final = ("spaces", "device")
-# The old names of the hook that computes a connector's spaces
-SPACE_HOOKS: Final = {
-    "recompute_action_space_from_input_spaces": "recompute_output_action_space",
-    "recompute_observation_space_from_input_spaces": "recompute_output_observation_space",
-}
-SPACE_HOOK_PARAMETERS: Final = ("input_observation_space", "input_action_space")
-# What a module asked its config for
-MODULE_CONFIG: Final = {
-    "action_space": "action_space",
-    "model_config_dict": "model_config",
-    "observation_space": "observation_space",
+    "is_finalized": "it is now is_numpy",
+    "self.config.get_catalog": "it is now self.catalog",
+    "self.config.model_config_dict": "it is now self.model_config",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 
@@ -39,7 +39,7 @@ class CodemodReport:
 
     Attributes:
         path: What was asked for.
-        seen: How many Python files were looked at.
+        seen: How many Python files were read.
         files: Those that change, or have something left in them.
         unreadable: Those that were not touched because they could not be read.
         written: Whether the files were written; otherwise this is what would be done.
@@ -67,23 +67,9 @@ class CodemodReport:
         return not self.unreadable and not any(file.left for file in self.files)
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain data."""
-        return {
-            "path": self.path,
-            "seen": self.seen,
-            "written": self.written,
-            "complete": self.is_complete,
-            "files": [
-                {
-                    "path": file.path,
-                    "changes": list(file.changes),
-                    "left": [vars(use) for use in file.left],
-                    "diff": file.diff,
-                }
-                for file in self.files
-            ],
-            "unreadable": [vars(file) for file in self.unreadable],
-        }
+        """Return the report as plain data."""
+        data = asdict(self)
+        return {**data, "complete": self.is_complete}
 
     def __str__(self) -> str:
         verb = "changed" if self.written else "would change"

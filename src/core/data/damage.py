@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ContextDecorator, contextmanager
 from types import TracebackType
 from typing import Any, Final, TypeVar
@@ -34,6 +34,7 @@ _KNOWN: Final = frozenset(sys.stdlib_module_names) - {"__main__"} | {
 
 _NOT_DAMAGE: Final = (RlconnectError, Warning, ImportError, OSError)
 _THEIRS: Final = "_rlconnect_is_of_user"
+_FRAMES: Final = "_rlconnect_user_frames"
 _LONGEST: Final = 60
 _MISUSE: Final = re.compile(
     r"\) (takes|missing|got an unexpected|got multiple) |^expected str, bytes or os\.PathLike"
@@ -132,9 +133,20 @@ def user_frames(trace: TracebackType | None) -> Iterator[TracebackType]:
         trace = trace.tb_next
 
 
-def blame_user(error: BaseException) -> None:
-    """Count an error as a user's, wherever it came up."""
+def blame_user(error: BaseException, frames: Sequence[str] = ()) -> None:
+    """Count an error as a user's, wherever it came up.
+
+    Args:
+        error: The error.
+        frames: Lines of its traceback in the user's code, if it was raised in another process.
+    """
     setattr(error, _THEIRS, True)
+    setattr(error, _FRAMES, tuple(frames))
+
+
+def remote_frames(error: BaseException) -> tuple[str, ...]:
+    """Return the lines of a traceback in the user's code that `blame_user` was given."""
+    return tuple(getattr(error, _FRAMES, ()))
 
 
 @contextmanager

@@ -9,17 +9,41 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
+from .budget import MAX_DEPTH
+
+_MOST_PARTS: Final = 64
+_STRING: Final = re.compile(r""""(?:[^"\\]|\\.)*"|'[^']*'""")
+_FLOAT: Final = re.compile(r"\d\.\d")
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The data in a TOML text."""
+    """The data in a TOML text.
+
+    Raises:
+        ValueError: It is no TOML, or takes too long to read: the time grows with the square of the
+            parts of a key.
+    """
+    for line in text.split("\n"):
+        if line.count(".") > _MOST_PARTS:
+            line = _STRING.sub("s", line.replace('"""', "").replace("'''", ""))
+            if _FLOAT.sub("", line).count(".") > _MOST_PARTS:
+                raise ValueError(f"a key of more than {_MOST_PARTS} parts")
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
-    table: dict[str, Any] = tomllib.loads(text)
-    return table
+    try:
+        table: dict[str, Any] = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    level: list[Any] = [table]
+    for _ in range(MAX_DEPTH):
+        if not level:
+            return table
+        parts = [part.values() if isinstance(part, dict) else part for part in level]
+        level = [each for part in parts for each in part if isinstance(each, (dict, list))]
+    raise ValueError(f"it is nested more than {MAX_DEPTH} deep")
 
 
 def toml_value(value: Any) -> str:

@@ -108,7 +108,7 @@ def _scale_down(gradients: list[Any], norm: Any, bound: float) -> None:
     scale = (bound / (norm + 1e-6)).clamp(max=1.0)
     is_plain = all(gradient.layout is torch.strided for gradient in gradients)
     if is_plain and all(gradient.device == scale.device for gradient in gradients):
-        torch._foreach_mul_(gradients, scale)
+        torch._foreach_mul_([*gradients], scale)
         return
     for gradient in gradients:
         gradient.mul_(scale.to(gradient.device))

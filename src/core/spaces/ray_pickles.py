@@ -20,6 +20,8 @@ from ..types import Array
 from .schema import FIELDS, Fields, charge_tree
 from .walk import AnySpace
 
+_PACKAGES: Final = ("gym", "gymnasium", "ray", "rlconnect")
+
 
 def space_from_pickled(class_name: str, state: Any) -> AnySpace:
     """The space a pickle describes.
@@ -44,14 +46,25 @@ def space_from_pickled(class_name: str, state: Any) -> AnySpace:
     return space
 
 
+def is_space(state: Mapping[Any, Any]) -> bool:
+    """Return True if an object has the attributes of a gym space, whatever its class."""
+    return "dtype" in state and ("_shape" in state or "shape" in state)
+
+
 def _kind(class_name: str, state: Mapping[str, Any]) -> str:
     package, _, name = class_name.partition(".")
     name = name.rpartition(".")[2]
-    if package in ("gym", "gymnasium", "ray", "rlconnect") and name in FIELDS:
+    if package in _PACKAGES and name in FIELDS:
         return name
     for kind, needed in _SIGNS.items():
         if all(attribute in state for attribute in needed):
             return kind
+    if package not in _PACKAGES and is_space(state):
+        raise SpaceError(
+            f"{class_name} is a space class of the author's own, which rlconnect does not have",
+            hint="give the space of its values: rlconnect.load(path, observation_space=...), "
+            "action_space=... for actions.",
+        )
     raise SpaceError(
         f"a pickled {class_name} is no known space",
         expected=f"one of {', '.join(FIELDS)}",

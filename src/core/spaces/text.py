@@ -107,7 +107,7 @@ def _interval(low: Any, high: Any) -> str:
 
 
 def _number(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, np.floating) else str(value)
+    return f"{value + 0.0:.4g}" if isinstance(value, np.floating) else str(value)  # no -0
 
 
 def _describe_discrete(space: Any, level: int) -> str:

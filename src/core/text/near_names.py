@@ -13,7 +13,7 @@ LONGEST_NAME: Final = 200
 def near_names(word: str, known: Iterable[str], n: int = 1, cutoff: float = 0.6) -> list[str]:
     """Names close to a word, the closest first; none where the word is no name at all.
 
-    `word` may come from a file. `cutoff` is how alike they are, from 0 to 1.
+    `word` may come from a file. `cutoff` is how alike they are, from 0 to 1; case does not count.
 
     Example:
         >>> near_names("KepFeatures", ["KeepFeatures", "DropFeatures"])
@@ -21,7 +21,11 @@ def near_names(word: str, known: Iterable[str], n: int = 1, cutoff: float = 0.6)
         >>> near_names("K" * 1_000_000, ["KeepFeatures"])
         []
     """
-    return difflib.get_close_matches(word, known, n, cutoff) if len(word) <= LONGEST_NAME else []
+    if len(word) > LONGEST_NAME:
+        return []
+    names = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), names, n, cutoff)
+    return [names[each] for each in near]
 
 
 def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "") -> str:

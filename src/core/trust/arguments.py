@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final, TypeAlias
 
+from ..errors import SpaceError
+from ..spaces.ray_pickles import is_space
 from ..vault.decode.standins import GlobalRef, Opaque, class_path, mapping_of
 from ..vault.readers.spaces_in_files import space_in
 from .names import Names, Slot
@@ -37,6 +40,9 @@ def live_arguments(
         path = class_path(value)
         if ".spaces" in path:
             return space_in(value)
+        if is_space(value.mapping()):
+            with suppress(SpaceError):  # nothing that we have: names tell it below
+                return space_in(value)
         last = path.rpartition(".")[2]
         if last == "DefaultModelConfig":
             return mapping_of(value)

@@ -97,11 +97,11 @@ def convert(
 
 def _convert(source: Path, target: Path, policies: Iterable[str] | None) -> Conversion:
     with _staged(target) as folder:
-        if (source / file_names.ACTOR_FILE).is_file():
+        if os.path.isfile(source / file_names.ACTOR_FILE):
             result = _write_players(source, folder, policies)
         else:
             result = of_newest(source, lambda checkpoint: _write(checkpoint, folder, policies))
-        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        size = sum(file.stat().st_size for file in folder.rglob("*") if os.path.isfile(file))
     return replace(result, source=str(source), out=str(target), size=size)
 
 
@@ -183,7 +183,7 @@ def _staged(target: Path) -> Iterator[Path]:
             folder, packed = Path(place, "copy"), Path(place, "copy.zip")
             yield folder
             write_zip(folder, packed)
-            if not (folder / file_names.ACTOR_FILE).is_file():
+            if not os.path.isfile(folder / file_names.ACTOR_FILE):
                 open_checkpoint(packed)
             with replaced_file(target, before=lambda: _check_free(target)) as staged:
                 shutil.copyfile(packed, staged)
@@ -260,13 +260,13 @@ def _write_tree(source: Path, folder: Path, notes: _Notes) -> int:
                 names[key] = f"{stem}{file_names.DOCUMENT_ENDING}"
         if node.metadata_file:
             metadata = {**node.metadata, **names}
-            metadata.pop(SAVE_KEY, None)  # what another save wrote, and its checksums
+            metadata.pop(SAVE_KEY, None)  # which files another save wrote
             text = json.dumps(metadata, indent=1)
             (place / node.metadata_file).write_text(text, encoding="utf-8")
         for name in _TEXTS:
-            if (node.path / name).is_file():
+            if os.path.isfile(node.path / name):
                 _copy(node.path, name, place)
-        if (node.path / file_names.SOURCE).is_dir():
+        if os.path.isdir(node.path / file_names.SOURCE):
             (place / file_names.SOURCE).mkdir()
             _copy_own(node.path / file_names.SOURCE, place / file_names.SOURCE)
     return count

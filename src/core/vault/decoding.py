@@ -6,6 +6,7 @@ One `Decoding` serves one `open_checkpoint` call. A file that cannot be decoded 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -147,7 +148,7 @@ class Decoding:
 
         saved = read_folder(path, limits=self.limits)
         place = self.place(path)
-        size = sum(file.stat().st_size for file in path.iterdir() if file.is_file())
+        size = sum(file.stat().st_size for file in path.iterdir() if os.path.isfile(file))
         self.files[place] = FileRecord(place, size, role)
         value = live_stand_ins(saved.document.get("value"))
         self.note_foreign(value, place)

@@ -30,7 +30,16 @@ from .records.records import (
     fields_of,
 )
 from .records.weights import WeightTable
-from .verdict import NOT_TRIED, Tried, apart_from_safety, claims, judge, verdict
+from .verdict import (
+    NOT_TRIED,
+    Attempt,
+    Tried,
+    apart_from_safety,
+    claims,
+    environment_spaces,
+    judge,
+    verdict,
+)
 
 
 def network(record: PolicyRecord | ModuleRecord) -> str:
@@ -39,7 +48,9 @@ def network(record: PolicyRecord | ModuleRecord) -> str:
     if not kind and isinstance(record, PolicyRecord) and record.custom_model:
         kind = f"custom model {record.custom_model}"
     kind = kind or ", ".join(_words(record)) or "an unknown network"
-    return f"{kind} ({record.weights.parameter_count:,} numbers in {len(record.weights)} arrays)"
+    count, arrays = record.weights.parameter_count, len(record.weights)
+    numbers = f"{count:,} number{'' if count == 1 else 's'}"
+    return f"{kind} ({numbers} in {arrays} array{'' if arrays == 1 else 's'})"
 
 
 def _described(record: PolicyRecord | ModuleRecord) -> str:
@@ -190,7 +201,7 @@ def describe_checkpoint(
     Args:
         checkpoint: The checkpoint.
         policies: Only these policies or modules; all of them otherwise.
-        tried: Verdicts of those who loaded and ran its policies, by id.
+        tried: Results of loading and running its policies, by id.
     """
     hint = f"see what it holds: {command('inspect', checkpoint.path)}"
     acting = chosen(checkpoint.acting, policies, checkpoint.path, hint=hint)
@@ -204,12 +215,12 @@ def describe_checkpoint(
             **claims(apart_from_safety(checkpoint, tried), tried),
         },
         "policies": {
-            name: {**_policy(record), **_beside(name, record, recorded, tried)}
+            name: {**_policy(record), **_beside(record, recorded, tried.get(name))}
             for name, record in acting.items()
             if isinstance(record, PolicyRecord)
         },
         "modules": {
-            name: {**_module(record), **_beside(name, record, recorded, tried)}
+            name: {**_module(record), **_beside(record, recorded, tried.get(name))}
             for name, record in acting.items()
             if isinstance(record, ModuleRecord)
         },
@@ -242,9 +253,6 @@ def _policy(record: PolicyRecord) -> dict[str, Any]:
         "policy_class": record.policy_class,
         "algorithm": record.algorithm,
         "framework": record.framework,
-        "observation_space": _space(record.environment_space),
-        "preprocessed_space": _space(record.observation_space),
-        "action_space": _space(record.action_space),
         "network": network(record),
         "custom_model": record.custom_model,
         "model_config": jsonable(record.model_config),
@@ -264,8 +272,6 @@ def _module(record: ModuleRecord) -> dict[str, Any]:
     return {
         "module_class": record.module_class,
         "catalog_class": record.catalog_class,
-        "observation_space": _space(record.observation_space),
-        "action_space": _space(record.action_space),
         "network": network(record),
         "model_config": jsonable(record.model_config),
         "inference_only": record.inference_only,
@@ -275,11 +281,17 @@ def _module(record: ModuleRecord) -> dict[str, Any]:
 
 
 def _beside(
-    name: str, record: PolicyRecord | ModuleRecord, recorded: list[Records], tried: Tried
+    record: PolicyRecord | ModuleRecord, recorded: list[Records], attempt: Attempt | None
 ) -> dict[str, Any]:
-    """What is found out about a record: a network that fits, whether it loads and runs."""
-    judged = judge(record, tried.get(name))
-    return {"proposal": _proposal(record, recorded), "verdict": vars(judged)}
+    """What is found out about a record: its environment, a network that fits, whether it runs."""
+    sees, takes = environment_spaces(record, attempt)
+    return {
+        "observation_space": _space(sees),
+        "preprocessed_space": _space(record.observation_space),
+        "action_space": _space(takes),
+        "proposal": _proposal(record, recorded),
+        "verdict": vars(judge(record, attempt)),
+    }
 
 
 def _proposal(record: PolicyRecord | ModuleRecord, records: list[Records]) -> dict[str, Any] | None:
@@ -306,9 +318,30 @@ def _connectors(pipeline: ConnectorRecord | None) -> list[dict[str, Any]] | None
 
 
 def _connector(piece: ConnectorRecord) -> dict[str, Any]:
-    beside = {"module": piece.module, "children": list(map(_connector, piece.children))}
+    beside = {
+        "module": piece.module,
+        "children": list(map(_connector, piece.children)),
+        "steps": _steps(piece),
+    }
     extras = {name: value for name, value in beside.items() if value}
     return {"name": piece.name, "params": jsonable(piece.params), **extras}
+
+
+def _steps(piece: ConnectorRecord) -> list[str]:
+    """The steps of an adapter as calls in text; none of another piece."""
+    chain = _mapping(_mapping(piece.params).get("chain"))
+    halves = ("action",) if "Actions" in piece.name else ("obs", "reward", "agents")
+    steps = [_mapping(step) for half in halves for step in _listed(chain.get(half))]
+    return [_call(step) for step in steps if "step" in step]
+
+
+def _call(step: Mapping[Any, Any]) -> str:
+    settings = [f"{key}={value!r}" for key, value in step.items() if key != "step"]
+    return f"{step['step']}({', '.join(settings)})"
+
+
+def _mapping(value: object) -> Mapping[Any, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _filter(statistics: FilterRecord) -> dict[str, Any]:

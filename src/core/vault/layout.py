@@ -26,6 +26,7 @@ from .files.reading import access_error, base_name, cached_file, entries, read_h
 from .own.leftovers import survivor
 
 _WHOLE: Final = ("own", "worker", "algorithm")  # what is a checkpoint, never a part of one
+_MOST_RENAMED: Final = 64  # files of a folder without a known name that are looked into
 _DEEPEST: Final = 8
 _DEEPEST_BELOW: Final = 12  # of folders searched for checkpoints
 
@@ -108,6 +109,9 @@ def locate(path: Path, limits: Limits) -> Node:
     if not stat.S_ISDIR(facts.st_mode):
         return _file(path)
     node = _Survey(limits).folder(path)
+    workers = _workers_in(path, limits) if node is None else []
+    if len(workers) == 1:
+        return _worker(workers[0])
     if node is None or all(part.role == "folder" for part in node.walk()) or _is_experiment(node):
         raise _nothing_in(path, limits)
     return node
@@ -122,7 +126,7 @@ def _is_own(path: Path) -> bool:
 def _file(path: Path) -> Node:
     """The one file that is a checkpoint by itself, or an error that names the folder."""
     if WORKER_FILE.fullmatch(path.name):
-        return Node(path, "worker", state_file=path, files={path.name: path.stat().st_size})
+        return _worker(path)
     if path.suffix == ".json" and _is_own(path):
         return Node(path, "own", files={path.name: path.stat().st_size})
     known_names = (*file_names.JSON_FILES, file_names.CLASS_FILE, OWN_MANIFEST)
@@ -131,6 +135,8 @@ def _file(path: Path) -> Node:
     lost = pointer_error(path.name, head)
     if lost is not None:
         raise lost
+    if _starts_a_worker(head) and not has_known_name:
+        return _worker(path)
     kind, advice = other_kind(head)
     if kind and not has_known_name:
         raise NotACheckpointError(
@@ -143,6 +149,26 @@ def _file(path: Path) -> Node:
         if has_known_name
         else f"pass the folder that holds {file_names.STATE_FILES} files.",
     )
+
+
+def _worker(path: Path) -> Node:
+    return Node(path, "worker", state_file=path, files={path.name: path.stat().st_size})
+
+
+def _starts_a_worker(head: bytes) -> bool:
+    """Return True for the first bytes of a pickled dict whose first key is "worker"."""
+    return head.startswith(b"\x80") and b"worker" in head[:64]
+
+
+def _workers_in(folder: Path, limits: Limits) -> list[Path]:
+    """Return the renamed files of the oldest format in a folder, among its first few files."""
+    files = [each for each in entries(folder, limits) if each.is_file(follow_symlinks=False)]
+    workers = []
+    for file in islice(files, _MOST_RENAMED):
+        with suppress(CheckpointError):  # one that may not be read
+            if _starts_a_worker(read_head(Path(file.path), HEAD)):
+                workers.append(Path(file.path))
+    return workers
 
 
 class _Survey:
@@ -242,10 +268,10 @@ def _state_file(path: Path, names: dict[str, int], metadata: dict[str, Any]) -> 
     if state_file is not None and Path(state_file).suffix in ENCODINGS:
         return path / state_file
     inner = path / INNER_STATE
-    if not inner.is_dir() or inner.is_symlink():
+    if not os.path.isdir(inner) or os.path.islink(inner):
         return None
     files = (inner / f"{file_names.MODULE_STATE}{suffix}" for suffix in ENCODINGS)
-    return next((file for file in files if file.is_file()), None)
+    return next((file for file in files if os.path.isfile(file)), None)
 
 
 def _with_role(node: Node) -> Node:
@@ -355,6 +381,10 @@ def is_with_pipelines(node: Node) -> bool:
     return node.role == "folder" and parts >= file_names.PARTS_THAT_ACT
 
 
+_STARTS: Final = ("start", "teacher")
+"""Policies that a run of `rlconnect train` keeps beside its checkpoints."""
+
+
 def newest_below(path: Path, limits: Limits) -> Path | None:
     """The newest checkpoint of a trial's folder, or the only one below any folder.
 
@@ -362,7 +392,9 @@ def newest_below(path: Path, limits: Limits) -> Path | None:
     any other folder.
     """
     below = islice(checkpoints_below(path, limits), limits.max_entries)
-    folders = [each for each in below if each.is_dir()]
+    folders = [each for each in below if os.path.isdir(each)]
+    own = [each for each in folders if each.parent != path or each.name not in _STARTS]
+    folders = own or folders
     is_trial = len({each.parent for each in folders}) == 1 and all(
         file_names.TRIAL_CHECKPOINT.fullmatch(each.name) for each in folders
     )

@@ -17,7 +17,7 @@ from ..text.shell import shell_path
 from .files.remote import is_url
 from .proposed_networks import needs_network, proposed_network
 from .records.records import Checkpoint, ModuleRecord, PolicyRecord
-from .verdict import NOT_TRIED, Tried, judge
+from .verdict import NOT_TRIED, Tried, environment_spaces, judge
 
 # What environments that need no more than gymnasium give and take, as `describe` tells it.
 _KNOWN: Final = {
@@ -47,7 +47,7 @@ def next_steps(checkpoint: Checkpoint, tried: Tried = NOT_TRIED) -> list[dict[st
     judged = [judge(each, tried.get(name)) for name, each in acting.items()]
     acts = bool(acting) and all(each.level == "complete" for each in judged)
     if acts and (one or len(checkpoint.acting) == 1):
-        steps += _verbs(checkpoint, path, one)
+        steps += _verbs(checkpoint, path, one, tried)
     foreign = [each for each in acting.values() if needs_network(each)]
     if foreign:
         file = shlex.quote(free_name(checkpoint.path, "network.toml"))
@@ -93,9 +93,9 @@ def _described_verbs(checkpoint: Checkpoint, path: str, model: str) -> list[tupl
     return []
 
 
-def _verbs(checkpoint: Checkpoint, path: str, one: str) -> list[tuple[str, str]]:
+def _verbs(checkpoint: Checkpoint, path: str, one: str, tried: Tried) -> list[tuple[str, str]]:
     steps = []
-    env = "" if one else environment_of(checkpoint)
+    env = "" if one else environment_of(checkpoint, tried)
     if env:
         steps.append((f"rlconnect rollout {path} --env {env}", f"let it play {env}"))
         purpose = "what would absorb a change of its environment?"
@@ -115,19 +115,20 @@ def _verbs(checkpoint: Checkpoint, path: str, one: str) -> list[tuple[str, str]]
     return steps
 
 
-def environment_of(checkpoint: Checkpoint) -> str:
+def environment_of(checkpoint: Checkpoint, tried: Tried = NOT_TRIED) -> str:
     """An environment that is installed and that a checkpoint's one policy can play; or nothing.
 
-    The one it names, if gymnasium has it; else one of gymnasium's own whose spaces it has.
+    The one it names, if gymnasium has it; else one of gymnasium's own whose spaces it has. An
+    adapted policy is for another environment than the one it names.
     """
+    ((name, record),) = checkpoint.acting.items()
+    spaces = environment_spaces(record, tried.get(name))
     named = checkpoint.environment.rpartition(":")[2]
-    if named and _is_installed(named):
+    if named and _is_installed(named) and spaces == environment_spaces(record):
         return named
-    (record,) = checkpoint.acting.values()
-    if record.observation_space is None or record.action_space is None:
+    if spaces[0] is None or spaces[1] is None:
         return ""
-    space = getattr(record, "environment_space", record.observation_space)
-    return _KNOWN.get((describe(space), describe(record.action_space)), "")
+    return _KNOWN.get((describe(spaces[0]), describe(spaces[1])), "")
 
 
 def _is_installed(name: str) -> bool:
@@ -149,8 +150,10 @@ def free_name(path: str, word: str) -> str:
     stem, dot, ending = word.partition(".")
     base = os.path.basename(os.path.normpath(path)).removesuffix(".zip")
     plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", base).strip("-.") or "checkpoint"
+    bare = re.sub(rf"(^|-){stem}(-\d+)?$", "", plain)  # the result of such a command already
+    start = f"{bare}-{stem}" if bare else stem
     numbers = ("", *(f"-{number}" for number in range(2, 1000)))
-    names = [f"{plain}-{stem}{number}{dot}{ending}" for number in numbers]
+    names = [f"{start}{number}{dot}{ending}" for number in numbers]
     return next((name for name in names if not os.path.lexists(name)), names[-1])
 
 

@@ -24,7 +24,7 @@ from .files.places import is_elsewhere, named, on_disk
 from .layout import Node, locate, newest_below
 from .records.records import Checkpoint, unsafe_line
 from .records.weights import WeightTable
-from .save_manifest import KEY, check_save, read_as_one, was_checked
+from .save_manifest import KEY, read_as_one
 
 _Read = TypeVar("_Read")
 
@@ -53,7 +53,7 @@ def open_checkpoint(path: str | os.PathLike[str], *, limits: Limits | None = Non
             with on_disk(path, limits) as local:
                 return replace(_in_memory(_open(local, limits)), path=named(path))
         root = Path(os.path.abspath(path))
-        return read_as_one(root, lambda kept: _open(root, limits), check=None)
+        return read_as_one(root, lambda kept: _open(root, limits))
 
 
 def of_newest(path: str | os.PathLike[str], read: Callable[[Any], _Read]) -> _Read:
@@ -66,7 +66,7 @@ def of_newest(path: str | os.PathLike[str], read: Callable[[Any], _Read]) -> _Re
         return read(path)
     except NotACheckpointError:
         folder = Path(path)
-        newest = newest_below(folder, limits_in_force()) if folder.is_dir() else None
+        newest = newest_below(folder, limits_in_force()) if os.path.isdir(folder) else None
         if newest is None:
             raise
     warnings.warn(
@@ -99,7 +99,7 @@ def _open(root: Path, limits: Limits) -> Checkpoint:
         if several is not None:
             return several
     node = locate(root, limits)
-    decoding = Decoding(root if root.is_dir() else root.parent, limits, root)
+    decoding = Decoding(root if os.path.isdir(root) else root.parent, limits, root)
     try:
         return _described(root, node, decoding)
     except CheckpointError as error:
@@ -117,11 +117,6 @@ def _described(root: Path, node: Node, decoding: Decoding) -> Checkpoint:
             summary = "holds checkpoints of its own, of which nothing is taken"
             hint = f"list them: rlconnect scan {shlex.quote(str(folder))}"
             decoding.problem(decoding.place(folder), summary, hint)
-    try:
-        if not was_checked(root):
-            check_save(root)
-    except CheckpointError as error:
-        decoding.problem(error.facts.get("file", ""), error.summary, error.hint, "damaged")
     checkpoint = _read(node, decoding)
     if checkpoint.version not in file_names.KNOWN_VERSIONS and checkpoint.stack != "rlconnect":
         decoding.problem(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -116,7 +117,7 @@ def records_near(checkpoint: Checkpoint) -> list[Records]:
     if is_url(checkpoint.path):
         return []
     place = Path(checkpoint.path)
-    folder = place if place.is_dir() else place.parent
+    folder = place if os.path.isdir(place) else place.parent
     return [recorded for near in (folder, folder.parent) for recorded in records_beside(near)]
 
 

@@ -1,7 +1,7 @@
 """Save a tree of files in RLlib's layout in one step, beside whatever else a folder holds.
 
-The new tree is built beside the old one, gets a manifest, and takes the whole folder's place. What
-the older save wrote, by its manifest, goes with it: state files of the other encoding, folders of
+The new tree is built beside the old one and takes the whole folder's place. What the older save
+wrote, by its list of files, goes with it: state files of the other encoding, folders of
 parts that are no more. Everything else is the user's and is carried over: files as they are (the
 same file under both names until the swap), links as links.
 """
@@ -28,7 +28,7 @@ from .own.atomic import make_parents, replaced_folder, turn_at
 from .own.flushing import flush_file
 from .own.manifest import OUR_FILES
 from .own.write_errors import refusal, refusals
-from .save_manifest import read_if_whole, write_manifest
+from .save_manifest import files_of_save, write_manifest
 
 _PARTS_OF_ALGORITHMS: Final = frozenset({LEARNER_GROUP, ENV_RUNNER, EVAL_ENV_RUNNER})
 _UNFINISHED: Final = re.compile(r"\..+\.tmp-[0-9a-f]{12}")
@@ -61,10 +61,10 @@ def replaced_tree(
         yield target
         return
     with turn_at(target), refusals(target):
-        if os.path.lexists(target) and not target.is_dir():
+        if os.path.lexists(target) and not os.path.isdir(target):
             raise refusal(target, "a file lies there", "save to another path.")
         make_parents(target)
-        is_damaged = target.exists() and read_if_whole(target) is None and is_ours(target)
+        is_unlisted = os.path.exists(target) and files_of_save(target) is None and is_ours(target)
         new_files: frozenset[str] = frozenset()
 
         def carry(old: Path, new: Path) -> None:
@@ -72,15 +72,14 @@ def replaced_tree(
             with suppress(FileNotFoundError):
                 _Carrying(_written_before(old, new_files), new_files).folder(old, new)
 
-        with replaced_folder(target, carry=None if is_damaged else carry) as folder:
+        with replaced_folder(target, carry=None if is_unlisted else carry) as folder:
             token = _open.set(folder)
             try:
                 yield folder
             finally:
                 _open.reset(token)
             if has_manifest:
-                older = read_if_whole(target)
-                write_manifest(folder, 1 + (older.generation if older else 0))
+                write_manifest(folder)
             new_files = _files_below(folder)
             with suppress(FileNotFoundError):
                 shutil.copymode(target, folder)
@@ -125,7 +124,7 @@ class _Carrying:
 
 
 def _make_folder(old: Path, new: Path) -> None:
-    if new.is_dir():
+    if os.path.isdir(new):
         return
     if os.path.lexists(new):
         raise refusal(old, "it is a folder where the save has a file", "move it away first.")
@@ -174,10 +173,10 @@ def _is_copy(old: Path, facts: os.stat_result, new: Path, new_facts: os.stat_res
 
 
 def _written_before(folder: Path, now: frozenset[str]) -> frozenset[str]:
-    """Paths below a folder that an older save wrote: by its manifest or, without one, by name."""
-    manifest = read_if_whole(folder)
-    if manifest is not None:
-        return frozenset([SAVE_MANIFEST, *manifest.files])
+    """Paths below a folder that an older save wrote: by its list or, without one, by name."""
+    listed = files_of_save(folder)
+    if listed is not None:
+        return listed | {SAVE_MANIFEST}
     try:
         root = locate(folder, limits_in_force())
     except CheckpointError:

@@ -31,6 +31,8 @@ _BRANCHES: Final = (
     (re.compile(r"advantage_module\.A\.w"), 1),
     (re.compile(r"[^/]+/dense/kernel(?::0)?"), 1),
 )
+_HIDDEN: Final = re.compile(r"_hidden_layers\.(\d{1,4})\._model\.0\.weight")
+_TF_HIDDEN: Final = re.compile(r"[^/]+/fc_(\d{1,4})/kernel(?::0)?")
 _PICTURE: Final = re.compile(
     r"(?:.*_convs\.0\..*|.*\.cnn\.\d\.|[^/]+/conv1/)(?:weight|kernel)(?::0)?"
 )
@@ -61,6 +63,23 @@ def told_sizes(weights: WeightTable) -> Sizes:
     if first[0] is None and any(name.startswith("_logits._model.0.") for name in weights):
         first = _layer(weights, ((_HEAD, 1),))  # no hidden layers
     return Sizes(*first, *head)
+
+
+def told_hiddens(weights: WeightTable) -> list[int]:
+    """Widths of the hidden layers of RLlib's dense networks, found by the names of their weights.
+
+    Example:
+        >>> import numpy as np
+        >>> told_hiddens(WeightTable({"_hidden_layers.0._model.0.weight": np.zeros((8, 4))}))
+        [8]
+    """
+    widths = {}
+    for pattern, axis in ((_HIDDEN, 0), (_TF_HIDDEN, 1)):
+        for name in weights:
+            match, shape = pattern.fullmatch(name), weights.describe(name)[0]
+            if match and len(shape) == 2:
+                widths[int(match[1])] = int(shape[axis])
+    return [widths[place] for place in sorted(widths)]
 
 
 def _layer(

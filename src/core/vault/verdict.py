@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
+
+from gymnasium import Space
 
 from ..nets.setting import NETWORK
 from .records.records import Checkpoint, ModuleRecord, PolicyRecord, unsafe_line
@@ -48,8 +50,19 @@ class Verdict:
     reason: str
 
 
-Tried = Mapping[str, Verdict]
-"""Verdicts of those who loaded and ran the policies of a checkpoint, by id."""
+@dataclass(frozen=True)
+class Attempt:
+    """Result of loading and running a policy.
+
+    `spaces` are the observations and actions of its environment; None if it does not load.
+    """
+
+    verdict: Verdict
+    spaces: tuple[Space[Any], Space[Any]] | None = None
+
+
+Tried = Mapping[str, Attempt]
+"""Results of loading and running the policies of a checkpoint, by id."""
 
 NOT_TRIED: Final[Tried] = MappingProxyType({})
 
@@ -72,8 +85,8 @@ def apart_from_safety(checkpoint: Checkpoint, tried: Tried = NOT_TRIED) -> Verdi
     if lost and all(each.level == "complete" for _, each in judged):
         return Verdict("damaged", str(lost[0]))
     if not judged:
-        if "" in tried and tried[""].level != "complete":
-            return tried[""]
+        if "" in tried and tried[""].verdict.level != "complete":
+            return tried[""].verdict
         if checkpoint.kind == "component":
             return Verdict("state only", "a part of the new stack without a module of its own")
         return Verdict("no weights", "no policy or module lies in it")
@@ -85,17 +98,27 @@ def apart_from_safety(checkpoint: Checkpoint, tried: Tried = NOT_TRIED) -> Verdi
     return Verdict(worst.level, f"{name}: {worst.reason}")
 
 
-def judge(record: PolicyRecord | ModuleRecord, tried: Verdict | None = None) -> Verdict:
-    """The verdict on one policy or module; `tried` is that of who loaded and ran it."""
-    if tried is not None and tried.level == "complete":
-        return tried
+def judge(record: PolicyRecord | ModuleRecord, attempt: Attempt | None = None) -> Verdict:
+    """The verdict on one policy or module; `attempt` is the result of loading and running it."""
+    if attempt is not None and attempt.verdict.level == "complete":
+        return attempt.verdict
     by_files = _judged_by_files(record)
-    return by_files if tried is None or by_files.level != "complete" else tried
+    return by_files if attempt is None or by_files.level != "complete" else attempt.verdict
+
+
+def environment_spaces(
+    record: PolicyRecord | ModuleRecord, attempt: Attempt | None = None
+) -> tuple[Space[Any] | None, Space[Any] | None]:
+    """The spaces of the environment that a policy or module is for, or was adapted to."""
+    if attempt is not None and attempt.spaces is not None:
+        return attempt.spaces
+    sees = record.environment_space if isinstance(record, PolicyRecord) else None
+    return sees or record.observation_space, record.action_space
 
 
 def claims(found: Verdict, tried: Tried) -> dict[str, bool | None]:
     """Whether all files are present, all policies load, and all run; None if not tried."""
-    levels = [each.level for each in tried.values()]
+    levels = [each.verdict.level for each in tried.values()]
     is_loadable = all(level in ("complete", "not runnable") for level in levels)
     is_runnable = all(level == "complete" for level in levels)
     return {

@@ -7,6 +7,7 @@ settings and the weights contradict each other, one of them belongs to another p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -35,11 +36,13 @@ class Claim(NamedTuple):
         setting: The setting with its value.
         says: What the setting implies for the weights.
         weights: What the weights are.
+        fitting: The part of a config that fits the weights, as far as they determine it.
     """
 
     setting: str
     says: str
     weights: str
+    fitting: Mapping[str, Any] = MappingProxyType({})
 
 
 def refuse_disagreement(claims: Iterable[Claim]) -> None:
@@ -53,7 +56,9 @@ def refuse_disagreement(claims: Iterable[Claim]) -> None:
             f"the settings of the policy and its weights disagree about {claim.setting[:_SHOWN]}",
             expected=claim.says[:_SHOWN],
             found=claim.weights[:_SHOWN],
-            hint="pass the config of the training run: Policy.from_checkpoint(path, config={...}).",
+            hint=f"its weights fit Policy.from_checkpoint(path, config={dict(claim.fitting)})."
+            if claim.fitting
+            else "pass the config of the training run as config= of Policy.from_checkpoint.",
             setting=claim.setting,
         )
 
@@ -79,6 +84,7 @@ def dense_claims(
             f"{where}: {names.replace('fcnet_hiddens', f'fcnet_hiddens={first}', 1)}",
             f"layers of {units} units",
             f"weights of layers of {hidden} units",
+            {} if post else {where: {"fcnet_hiddens": hidden}},
         )
     if ends_hidden and not is_q and any(name.startswith("_logits.") for name in weights):
         yield Claim(
@@ -90,12 +96,14 @@ def dense_claims(
             f"{where}: use_lstm={settings['use_lstm']}",
             "an LSTM" if settings["use_lstm"] else "no LSTM",
             presence("lstm.", weights),
+            {where: {"use_lstm": cells is not None}},
         )
     elif cells is not None and cells != 4 * int(settings["lstm_cell_size"]):
         yield Claim(
             f"{where}: lstm_cell_size={settings['lstm_cell_size']}",
             f"lstm.weight_ih_l0 with {4 * int(settings['lstm_cell_size'])} rows",
             f"{cells} rows",
+            {where: {"lstm_cell_size": cells // 4}},
         )
     for key, prefix in (("use_attention", "gtrxl."), ("free_log_std", "_append_free_log_std.")):
         has = any(name.startswith(prefix) for name in weights)
@@ -104,11 +112,15 @@ def dense_claims(
                 f"{where}: {key}={settings[key]}",
                 f"{'' if settings[key] else 'no '}weights of it",
                 presence(prefix, weights),
+                {where: {key: has}},
             )
     separate = any(name.startswith("_value_branch_separate.") for name in weights)
     if model.get("vf_share_layers") is True and separate:
         yield Claim(
-            f"{where}: vf_share_layers=True", "one trunk", "weights of a value branch's own"
+            f"{where}: vf_share_layers=True",
+            "one trunk",
+            "weights of a value branch's own",
+            {where: {"vf_share_layers": False}},
         )
 
 
@@ -123,6 +135,7 @@ def twin_claims(
             f"twin_q={setting}",
             "two Q networks" if setting else "one Q network",
             presence(twin, weights),
+            {"twin_q": has_twin},
         )
 
 
@@ -136,6 +149,7 @@ def width_claims(
             f"{key}={config[key]}",
             f"layers of {list(config[key] or ())} units",
             f"weights of layers of {widths} units",
+            {key: widths},
         )
 
 

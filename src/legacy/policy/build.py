@@ -59,6 +59,7 @@ def load_policies(
     settings = options.pop("config", None)
     networks = described_networks(checkpoint.policies, options.pop("model", None))
     replaced = {key: options.pop(key, None) for key in _SAID}
+    options["others"] = [name for name, record in checkpoint.policies.items() if record.weights]
     built: dict[str, Policy] = {}
     for name, record in records.items():
         if settings is not None:
@@ -98,7 +99,7 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
     Options are those of `Policy.from_checkpoint`, and `given`, the caller's part of the config.
     """
     check_asked(record, options.pop("given", None))
-    path = options.pop("path", "PATH")
+    path, others = options.pop("path", "PATH"), options.pop("others", [])
     trust = Trust.of(options.pop("trust", None))
     by_name = trust.by_name()
     custom_preprocessors = {
@@ -118,8 +119,7 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
         raise MissingPartError(
             f"policy {record.id!r} holds no weights",
             found=f"a {record.policy_class}" if record.policy_class else "",
-            hint="if it never had weights (a random or rule-based policy), select the others: "
-            "Policy.from_checkpoint(path, policy_ids=[...]); else its state file is damaged.",
+            hint=f"its state file is damaged{_others(others)}",
         )
     algorithm = algorithm_of(record)
     policy = cls(
@@ -141,6 +141,14 @@ def build_policy(cls: type[Policy], record: PolicyRecord, **options: Any) -> Pol
         register_custom_preprocessor(name, preprocessor)
     _connect(policy, record)
     return policy
+
+
+def _others(names: list[str]) -> str:
+    """Return the call that loads the policies with weights, if there are any."""
+    if not names:
+        return "."
+    call = f"Policy.from_checkpoint(path, policy_ids={names})"
+    return f", or it never had weights (a rule-based policy): load the others with {call}."
 
 
 def _connect(policy: Policy, record: PolicyRecord) -> None:

@@ -211,6 +211,11 @@ def _acted(
     action_pipeline: Any = policy.action_connectors
     if not isinstance(ready, Rows) or ready.built is None:
         records = ready.as_list() if isinstance(ready, Rows) else ready
+        if not all(hasattr(record.data, "sample_batch") for record in records):
+            raise PieceError(
+                "the agent connectors do not end in batches for the policy",
+                hint="add a ViewRequirementAgentConnector as the last of them.",
+            )
         batch = joined_batches([record.data.sample_batch for record in records])
         ready = Rows.asked(_slots_of(records), [record.data.raw_dict for record in records])
     else:

@@ -18,7 +18,7 @@ from ...core.trust.names import words
 from ...core.vault import PolicyRecord, WeightTable
 from ...core.vault.decode.standins import GlobalRef, class_path
 from ...core.vault.readers.old_policy import FLAT_WEIGHTS
-from ...core.vault.shape_hints import space_hint, told_sizes
+from ...core.vault.shape_hints import space_hint, told_hiddens, told_sizes
 from ..distributions.action_leaves import leaf_spaces
 from ..distributions.registered import CUSTOM_MODELS
 from ..heads.family import algorithm_named, family, network_in
@@ -47,7 +47,7 @@ def spaces_of(record: PolicyRecord) -> tuple[Space[Any], Space[Any]]:
         action_space = of_config[1]
     if observation_space is None or action_space is None:
         hint = space_hint(record)
-        settings = "" if record.config else ', config={"model": {...}}'
+        settings = "" if record.config else f", {_config(record)}"
         raise ConfigError(
             f"policy {record.id!r} has lost its spaces, so its network cannot be rebuilt"
             f"{hint and f'; {hint}'}",
@@ -156,9 +156,17 @@ def no_settings(record: PolicyRecord) -> ConfigError:
         f"policy {record.id!r} has lost its config, so its network cannot be rebuilt",
         found=_shapes(record),
         hint="put the trial's params.pkl or params.json next to the checkpoint, or pass its "
-        'settings: Policy.from_checkpoint(path, config={"model": {...}}), config={} for '
-        "RLlib's defaults.",
+        f"settings: Policy.from_checkpoint(path, {_config(record)}), config={{}} for RLlib's "
+        "defaults; "
+        "fcnet_activation if it was not tanh.",
     )
+
+
+def _config(record: PolicyRecord) -> str:
+    """The settings of the network as an argument, as far as weights show them."""
+    hiddens = told_hiddens(record.weights)
+    model = f'{{"fcnet_hiddens": {hiddens}}}' if hiddens else "{...}"
+    return f'config={{"model": {model}}}'
 
 
 def _shapes(record: PolicyRecord) -> str:

@@ -23,6 +23,8 @@ from ...core.data.budget import Budget, Limits, checked_bytes, corrupt, one_load
 from ...core.data.damage import at
 from ...core.errors import LimitExceededError, RlconnectError
 from ...core.types import Array
+from ...core.vault.decode.load_limits import limits_in_force
+from ...core.vault.decode.zip_archives import opened_zip
 from ...core.vault.files.number_files import read_header
 from ...v2.episodes.single_agent import SingleAgentEpisode
 from ..damaged import Damage
@@ -31,6 +33,8 @@ from .of_episodes import ReaderOfEpisodes
 from .places import Place
 
 _MOST_COLUMNS: Final = 1_000
+_STEP_BYTES: Final = 160
+"""What a step, or where an episode ends, takes as Python's objects."""
 
 
 class ArrayColumn:
@@ -65,7 +69,7 @@ def opened(place: Place) -> Iterator[dict[str, ArrayColumn]]:
         return
     try:
         with ExitStack() as streams:
-            archive = streams.enter_context(zipfile.ZipFile(place.path))
+            archive = streams.enter_context(opened_zip(place.path, limits_in_force()))
             yield _of_archive(archive, streams)
     except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError) as error:
         raise corrupt(f"{place.name} cannot be unpacked ({str(error)[:200]})") from None
@@ -204,18 +208,22 @@ class ArrayReader(ReaderOfEpisodes):
                     yield episode
 
     def _of_file(self, place: Place, number: int, damage: Damage) -> Iterator[SingleAgentEpisode]:
+        disk_bytes = place.disk_bytes
         with one_load(self._limits) as budget, at(), opened(place) as columns:
+            budget.admit(disk_bytes)
             by_name = _by_our_names(columns, self._names)
             missing = [name for name in _NEEDED if name not in by_name]
             if missing:
                 raise corrupt(f"it has no column {', '.join(missing)}", found=sorted(by_name))
             outcomes = _outcomes(by_name, budget)
-            bounds = _bounds(outcomes)
+            bounds = _bounds(outcomes, budget)
             extra_rows = _extra_rows(by_name, len(outcomes["rewards"]), len(bounds), place, damage)
         with opened(place) as columns:  # from the first row again
             by_name = _by_our_names(columns, self._names)
             for count, (start, stop) in enumerate(bounds):
                 with one_load(self._limits) as budget, at(f"episode {count}"):
+                    budget.admit(disk_bytes)
+                    budget.spend(_STEP_BYTES * (stop - start), "steps")
                     parts = {
                         name: _read(by_name[name], stop - start + extra, budget)
                         for name, extra in extra_rows.items()
@@ -264,9 +272,10 @@ def _outcomes(by_name: _Known, budget: Budget) -> dict[str, Array]:
     return outcomes
 
 
-def _bounds(outcomes: Mapping[str, Array]) -> list[tuple[int, int]]:
+def _bounds(outcomes: Mapping[str, Array], budget: Budget) -> list[tuple[int, int]]:
     """Where each episode begins and ends."""
     steps = len(outcomes["rewards"])
+    budget.spend(3 * steps, "steps")
     last = np.zeros(steps, bool)
     for name in ("terminateds", "truncateds"):
         if name in outcomes:
@@ -278,6 +287,7 @@ def _bounds(outcomes: Mapping[str, Array]) -> list[tuple[int, int]]:
     stops = np.flatnonzero(last) + 1
     if steps and (not len(stops) or stops[-1] != steps):
         stops = np.append(stops, steps)
+    budget.spend(_STEP_BYTES * len(stops), "episodes")
     return list(zip([0, *stops[:-1].tolist()], stops.tolist(), strict=True))
 
 

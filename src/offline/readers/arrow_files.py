@@ -28,9 +28,9 @@ def read_columns(place: Place, budget: Budget) -> dict[str, Any]:
     """The columns of a file, as arrow arrays by name."""
     with extra_needed("pyarrow", f"reading {place.name}"):
         import pyarrow as pa
+    budget.admit(place.disk_bytes)
     with place.open() as file:
         data = file.read(budget.left + 1)
-    budget.admit(len(data))
     budget.spend(len(data), place.name)
     try:
         batches = list(_batches(pa, data, budget))

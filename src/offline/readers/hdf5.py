@@ -38,12 +38,16 @@ def opened(place: Place) -> Iterator[Any]:
 
 def members(group: Any) -> dict[str, Any]:
     """What lies in a group itself, by name."""
+    return {name: member(group, name) for name in group}
+
+
+def member(group: Any, name: str) -> Any:
+    """One of the things in a group; a link to elsewhere is refused."""
     import h5py
 
-    for name in group:
-        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-            raise corrupt(f"{name!r} is a link to elsewhere", expected="data of this file")
-    return {name: group[name] for name in group}
+    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+        raise corrupt(f"{name!r} is a link to elsewhere", expected="data of this file")
+    return group[name]
 
 
 def is_group(item: Any) -> bool:

@@ -30,6 +30,8 @@ except ImportError:
 
 _T = TypeVar("_T")
 _LONG: Final = 1 << 20
+_FACTOR: Final = 64
+"""Bytes of lines for each byte of a packed file."""
 _MEMBER: Final = re.compile(rb'\s*([{,])\s*"([^"]*)"\s*:\s*(["\[])')
 
 
@@ -46,21 +48,32 @@ def read_lines(
     gets a mapping, of a long line one that reads a member when it is asked for it; without
     `wanted` dicts alone.
     """
-    number = 0
+    number = blank_lines = 0
     try:
         with place.open() as file:
-            while line := file.readline(limits.max_json_bytes + 1):
+            disk_bytes = place.disk_bytes
+            longest = limits.base_memory // 8 + 4 * disk_bytes
+            bytes_left = limits.base_memory + _FACTOR * disk_bytes
+            most = min(longest, limits.max_json_bytes)
+            while line := file.readline(most + 1):
                 number += 1
-                if len(line) > limits.max_json_bytes and not line.endswith(b"\n"):
+                bytes_left -= len(line)
+                if bytes_left < 0 or (len(line) > most and not line.endswith(b"\n")):
                     raise LimitExceededError(
                         "this line and what follows it is not read",
-                        expected=f"at most {limits.max_json_bytes:,} bytes a line",
-                        hint=allow_more("max_json_bytes"),
+                        expected=f"at most {most:,} bytes a line",
+                        hint=allow_more("max_json_bytes" if most < longest else "base_memory"),
                     )
                 if line.isspace():
+                    blank_lines += 1
+                    if blank_lines > limits.max_entries:
+                        raise LimitExceededError(
+                            f"more than {limits.max_entries:,} lines are empty",
+                            hint=allow_more("max_entries"),
+                        )
                     continue
                 try:
-                    made = _one_line(line, limits, make, wanted)
+                    made = _one_line(line, disk_bytes, limits, make, wanted)
                 except RlconnectError as error:
                     damage.note(place.name, number, error)
                     continue
@@ -92,12 +105,13 @@ def first_lines(
 
 def _one_line(
     line: bytes,
+    disk_bytes: int,
     limits: Limits,
     make: Callable[[Any, Budget], _T],
     wanted: Collection[bytes] | None,
 ) -> _T:
     with one_load(limits) as budget, at():
-        budget.admit(len(line))
+        budget.admit(min(len(line), disk_bytes))
         is_long = len(line) > _LONG
         places = None if wanted is None or not (wanted or is_long) else members_of(line)
         if places is None:

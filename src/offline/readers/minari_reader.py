@@ -7,6 +7,7 @@ not needed.
 from __future__ import annotations
 
 import io
+import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -171,7 +172,7 @@ class MinariReader(ReaderOfEpisodes):
         beside = {_folder(each): each for each in found if each.file_name == METADATA}
         for each in files:
             for folder in (each.path.parent, each.path.parent.parent):
-                if not each.member and (folder / METADATA).is_file():
+                if not each.member and os.path.isfile(folder / METADATA):
                     beside.setdefault(str(folder), Place(folder / METADATA, METADATA))
         return cls(files, beside, limits)
 
@@ -278,7 +279,7 @@ def _number(name: str) -> int:
 def _from_hdf5(
     file: Any, name: str, spaces: list[AnySpace | None], budget: Budget
 ) -> SingleAgentEpisode:
-    group = hdf5.members(file)[name] if name in file else None
+    group = hdf5.member(file, name) if name in file else None
     if group is None or not hdf5.is_group(group):
         raise corrupt("this is no episode", expected="a group of columns")
     members = hdf5.members(group)

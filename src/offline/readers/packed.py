@@ -210,15 +210,18 @@ def unpickle(data: bytes | bytearray, budget: Budget, what: str) -> Any:
     return value
 
 
-def _inflated(data: bytes, budget: Budget, what: str) -> bytes:
-    stream = zlib.decompressobj()
-    try:
-        plain = stream.decompress(data, budget.left + 1)
-    except zlib.error as error:
-        raise corrupt(f"{what} is not valid zlib data", found=str(error)) from None
-    budget.spend(len(plain), what)
-    if not stream.eof:
-        raise corrupt(f"{what} is cut")
+def _inflated(data: bytes, budget: Budget, what: str) -> bytearray:
+    stream, plain = zlib.decompressobj(), bytearray()
+    while not stream.eof:
+        try:
+            part = stream.decompress(data, _PORTION)
+        except zlib.error as error:
+            raise corrupt(f"{what} is not valid zlib data", found=str(error)) from None
+        if not part and not stream.eof:
+            raise corrupt(f"{what} is cut")
+        budget.spend(len(part), what)
+        plain += part
+        data = stream.unconsumed_tail
     return plain
 
 

@@ -30,6 +30,7 @@ _SIZE, _PACKED = 2, 3
 _DATA, _DICTIONARY, _DATA_V2 = 5, 7, 8
 _COUNT: Final = 1
 _FACTOR: Final = 64  # images of one colour pack well
+_ROW_BYTES: Final = 100  # what a row takes as Python's objects
 _LEVEL_BYTES: Final = 4  # how deep a value lies, and where its list begins
 
 
@@ -252,6 +253,14 @@ def _rows_at_once(place: Place, metadata: Any, limits: Limits, rows: int) -> int
     if largest > most:
         raise LimitExceededError(
             f"a group of its rows takes {largest:,} bytes", expected=f"at most {most:,}"
+        )
+    size = metadata.num_rows * (_ROW_BYTES + 8 * metadata.num_columns)
+    most = limits.base_memory + _FACTOR * place.disk_bytes
+    if size > most:
+        raise LimitExceededError(
+            f"its {metadata.num_rows:,} rows may unfold to {size:,} bytes",
+            expected=f"at most {most:,}",
+            hint=allow_more("base_memory"),
         )
     with place.open() as file, at():
         return rows_within(file, metadata, rows, limits.base_memory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -31,13 +32,13 @@ class Folder:
         self.path = path
         self._mark = path / MARK
         told = json.dumps(source, sort_keys=True)
-        if self._mark.is_file():
+        if os.path.isfile(self._mark):
             if self._mark.read_text(encoding="utf-8") != told:
                 raise ConfigError(
                     f"{path} was begun from other data",
                     hint="name another folder, or remove this one.",
                 )
-        elif path.exists() and (not path.is_dir() or any(path.iterdir())):
+        elif os.path.exists(path) and (not os.path.isdir(path) or any(path.iterdir())):
             raise ConfigError(f"{path} is there already", hint="name a new folder.")
         else:
             path.mkdir(parents=True, exist_ok=True)

@@ -95,7 +95,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         self._rates = Rates()
         self._last_result: ResultDict = {}
         self._logdir: str | None = None
-        self._logger = None if logger_creator is None else logger_creator(made.to_dict())
+        self._logger = None if logger_creator is None else logger_creator(dict(made.items()))
         self.progress_line = ProgressLine(sys.stderr) if sys.stderr.isatty() else None
         self.setup(made)
         self._hooks.call("on_algorithm_init", algorithm=self, metrics_logger=self.metrics)
@@ -327,7 +327,7 @@ class Algorithm(ModuleChanges, SavedAlgorithm):
         self._progress.begin()
         result = {**self.step(), **self._progress.end()}
         self._rates.add_to(result)
-        result["config"] = self.config.to_dict()
+        result["config"] = dict(self.config.items())
         self._last_result = result
         self._hooks.call(
             "on_train_result", algorithm=self, metrics_logger=self.metrics, result=result

@@ -57,6 +57,10 @@ class RunnerCounts:
         """How many remote runners were given up."""
         return 0 if self._actors is None else int(self._actors.num_dropped)
 
+    def num_env_runner_failures_lifetime(self) -> int:
+        """How often a remote runner raised an error."""
+        return 0 if self._actors is None else int(self._actors.num_failures)
+
     def num_in_flight_async_reqs(self, tag: str | None = None) -> int:
         """How many calls wait for an answer; none between two samples."""
         return 0
@@ -67,6 +71,7 @@ class RunnerCounts:
             "num_healthy_workers": self.num_healthy_remote_env_runners(),
             "num_remote_worker_restarts": self.num_remote_worker_restarts(),
             "num_env_runners_dropped_lifetime": self.num_env_runners_dropped_lifetime(),
+            "num_env_runner_failures_lifetime": self.num_env_runner_failures_lifetime(),
         }
 
     def in_flight(self) -> dict[str, int]:

@@ -18,6 +18,7 @@ from ...core.vault.decode.load_limits import limits_in_force
 from ...core.vault.decoding import Decoding
 from ...core.vault.files.reading import entries
 from ...core.vault.own.atomic import replaced_file
+from ...core.vault.own.write_errors import refusals
 from ..episodes.multi_agent import MultiAgentEpisode
 from ..episodes.single_agent import SingleAgentEpisode
 from ..recorded.episode_parquet import MAPPING
@@ -42,7 +43,7 @@ def write_episodes(path: str | os.PathLike[str], episodes: Sequence[Any]) -> Pat
     """
     file = Path(path)
     if file.suffix != SUFFIX:
-        file = file.with_name(file.name + SUFFIX)
+        file = Path(f"{file}{SUFFIX}")
     states = []
     for episode in episodes:
         episode.to_numpy()
@@ -52,7 +53,8 @@ def write_episodes(path: str | os.PathLike[str], episodes: Sequence[Any]) -> Pat
         state.pop(MAPPING, None)
         states.append({"kind": kind, "state": plain_state(state)})
     document = {"format": FORMAT, "version": VERSION, "episodes": states}
-    file.parent.mkdir(parents=True, exist_ok=True)
+    with refusals(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
     with replaced_file(file) as fresh:
         Path(fresh).write_bytes(packed_state(document))
     return file
@@ -69,14 +71,14 @@ def read_episodes(path: str | os.PathLike[str]) -> list[Any]:
         CheckpointError: It holds no episodes, or they cannot be read.
     """
     place = Path(path)
-    if place.is_dir():
+    if os.path.isdir(place):
         listed = entries(place, limits_in_force())
         files = [place / each.name for each in listed if each.name.endswith(SUFFIX)]
         if not files:
             raise CheckpointNotFoundError(f"{place} holds no files of episodes ({SUFFIX})")
         with one_load():
             return [episode for file in files for episode in _episodes(file, None)]
-    if not place.is_file():
+    if not os.path.isfile(place):
         raise CheckpointNotFoundError(f"there are no episodes at {place}")
     return _episodes(place, named=place)
 

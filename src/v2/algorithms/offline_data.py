@@ -72,7 +72,7 @@ def _is_ours(path: Any) -> bool:
     place = Path(path)
     if is_url(os.fspath(path)):
         return False
-    return place.suffix == SUFFIX or (place.is_dir() and any(place.glob(f"*{SUFFIX}")))
+    return place.suffix == SUFFIX or (os.path.isdir(place) and any(place.glob(f"*{SUFFIX}")))
 
 
 def _recorded_elsewhere(given: Any) -> list[Any] | None:

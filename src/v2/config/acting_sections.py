@@ -1,4 +1,4 @@
-"""What is acted in, with what, and how that is sampled and evaluated."""
+"""Settings of environments, env runners, modules and evaluation."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ ENVIRONMENT: Final = Section(
             "A name, class or function that makes one.",
             slot=slots.ENVIRONMENT,
         ),
-        "env_config": settings_dict("What the environment gets; adds to what it got before."),
-        "observation_space": Setting(None, _SPACE, "Where the environment's is not known."),
-        "action_space": Setting(None, _SPACE, "Where the environment's is not known."),
+        "env_config": settings_dict("Arguments of the environment; merged with earlier ones."),
+        "observation_space": Setting(None, _SPACE, "If the environment does not define it."),
+        "action_space": Setting(None, _SPACE, "If the environment does not define it."),
         "normalize_actions": Setting(True, FLAG, "Modules act in -1 to 1; stretched to bounds."),
         "clip_actions": Setting(False, FLAG, "Whether actions are cut to their bounds."),
         "render_env": Setting(False, instead="render in the environment"),
@@ -51,14 +51,14 @@ ENVIRONMENT: Final = Section(
 ENV_RUNNERS: Final = Section(
     "env_runners",
     {
-        "env_runner_cls": Setting(None, CLASS, "A class of your own.", slot=slots.ENV_RUNNER),
-        "num_env_runners": Setting(0, AT_LEAST_0, "How many run beside; 0 samples right here."),
+        "env_runner_cls": Setting(None, CLASS, "A custom class.", slot=slots.ENV_RUNNER),
+        "num_env_runners": Setting(0, AT_LEAST_0, "Number of remote env runners; 0 for local."),
         "create_local_env_runner": Setting(True, FLAG, "Whether there is one right here as well."),
         "num_envs_per_env_runner": Setting(1, AT_LEAST_1, "Environments stepped as one."),
         "gym_env_vectorize_mode": Setting("sync", None, '"sync" or "async".'),
-        "num_cpus_per_env_runner": Setting(1, NOT_NEGATIVE, "What each asks Ray for."),
-        "num_gpus_per_env_runner": Setting(0, NOT_NEGATIVE, "What each asks Ray for."),
-        "custom_resources_per_env_runner": Setting({}, rules.SETTINGS, "What each asks Ray for."),
+        "num_cpus_per_env_runner": Setting(1, NOT_NEGATIVE, "Ray resources of each."),
+        "num_gpus_per_env_runner": Setting(0, NOT_NEGATIVE, "Ray resources of each."),
+        "custom_resources_per_env_runner": Setting({}, rules.SETTINGS, "Ray resources of each."),
         "sample_timeout_s": Setting(60.0, NOT_NEGATIVE, "How long a sample may take."),
         "env_to_module_connector": Setting(
             None,
@@ -151,7 +151,7 @@ RL_MODULE: Final = Section(
             convert=as_settings,
         ),
         "rl_module_spec": Setting(
-            None, rules.MODULE_SPEC, "Classes of your own, one or by id.", "_rl_module_spec"
+            None, rules.MODULE_SPEC, "Custom classes, one or by id.", "_rl_module_spec"
         ),
         "algorithm_config_overrides_per_module": settings_dict(
             "Module id to a dict of settings that are its own."
@@ -183,10 +183,10 @@ MULTI_AGENT: Final = Section(
             slot=slots.FUNCTION,
         ),
         "count_steps_by": Setting(
-            "env_steps", one_of("env_steps", "agent_steps"), "What a step is."
+            "env_steps", one_of("env_steps", "agent_steps"), "The unit of steps."
         ),
         "observation_fn": Setting(None, instead="use an env-to-module connector"),
-        "algorithm_config_overrides_per_module": RL_MODULE.settings[  # Where it was before.
+        "algorithm_config_overrides_per_module": RL_MODULE.settings[  # Its former section.
             "algorithm_config_overrides_per_module"
         ],
         **idle(policy_map_capacity=100, policy_states_are_swappable=False),
@@ -200,7 +200,7 @@ EVALUATION: Final = Section(
         "evaluation_duration": Setting(
             10,
             rules.COUNT_OR_AUTO,
-            "How much; 'auto' is as long as training takes beside it.",
+            "Episodes or steps; 'auto' runs as long as parallel training takes.",
         ),
         "evaluation_duration_unit": Setting(
             "episodes", one_of("episodes", "timesteps"), "Of what."
@@ -217,9 +217,9 @@ EVALUATION: Final = Section(
         "evaluation_config": Setting(
             None, None, "Settings that are different then, a dict or a config.", merges=True
         ),
-        "evaluation_num_env_runners": Setting(0, AT_LEAST_0, "How many evaluate beside."),
+        "evaluation_num_env_runners": Setting(0, AT_LEAST_0, "Number of remote env runners."),
         "evaluation_force_reset_envs_before_iteration": Setting(
-            True, FLAG, "Whether evaluations begin with new episodes."
+            True, FLAG, "Whether evaluations start with new episodes."
         ),
         "custom_evaluation_function": Setting(
             None,

@@ -1,4 +1,4 @@
-"""What a user says about an environment, its runners, modules and learning."""
+"""Configuration of environments, env runners, modules and learning."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Built = TypeVar("Built", bound=Any, default=Any)
 
 
 class NoAlgorithmError(ConfigError, NotImplementedError):
-    """A config is of no algorithm, so it has no default of its own."""
+    """The config does not belong to an algorithm, so it has no default for this."""
 
 
 class AlgorithmConfig(SettingMethods, Generic[Built]):
@@ -54,7 +54,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
     DEFAULT_AGENT_TO_MODULE_MAPPING_FN = staticmethod(default_policy_mapping_fn)
 
     own_defaults: ClassVar[Mapping[str, Any]] = {}
-    """What differs from every algorithm's defaults."""
+    """Defaults that differ from those of other algorithms."""
     own_classes: ClassVar[tuple[str, str, str] | None] = None
     """The names of its algorithm, of its default module and of its learner, loaded when needed."""
 
@@ -71,7 +71,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
         return None if cls.own_classes is None else cls._own_class(0, ALGORITHM)
 
     def from_migrated(self, path: str | os.PathLike[str], *, trust: Words = None) -> Self:
-        """Go on learning where a migrated policy stands.
+        """Continue training a migrated policy.
 
         Spaces, module with weights, connectors on both sides of it and what its old config said of
         learning become settings; runners and learners are in this process. Any of it may be
@@ -113,14 +113,14 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
 
     @classmethod
     def from_toml(cls, source: str | os.PathLike[str]) -> Self:
-        """Make a config of what `to_toml` gave; nothing that the text names is imported.
+        """Create a config from the output of `to_toml`, without importing anything.
 
         Args:
             source: A file, or the text itself.
 
         Raises:
-            ConfigError: It is no TOML, of another algorithm, or a setting is not what it may be.
-            UnknownNameError: There is no such table or algorithm.
+            ConfigError: The text is not TOML, belongs to another algorithm, or a value is invalid.
+            UnknownNameError: The table or algorithm does not exist.
         """
         config: Self = toml_settings.config_of(cls, source)
         return config
@@ -179,7 +179,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
 
     @property
     def learner_resources(self) -> dict[str, float]:
-        """What each learner asks Ray for."""
+        """Ray resources of each learner."""
         gpus, cpus = self.num_gpus_per_learner, self.num_cpus_per_learner
         cpus = (0 if gpus else 1) if cpus == "auto" else cpus
         return {"CPU": cpus, "GPU": gpus, **self.custom_resources_per_learner}
@@ -221,10 +221,10 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
         return RLModuleSpec(self._own_class(1, MODULE, "rl_module(rl_module_spec=...)"))
 
     def get_default_learner_class(self) -> type[Any]:
-        """Give what learns when the user names no class.
+        """Return the default learner class.
 
         Raises:
-            NoAlgorithmError: This config is of no algorithm.
+            NoAlgorithmError: The config does not belong to an algorithm.
         """
         return self._own_class(2, LEARNER, "learners(learner_class=...)")  # type: ignore[no-any-return]
 
@@ -239,7 +239,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
 
     @property
     def learner_class(self) -> type[Any]:
-        """What learns."""
+        """The learner class."""
         return self._learner_class or self.get_default_learner_class()
 
     def get_rl_module_spec(
@@ -268,10 +268,10 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
         """Return the specs of all modules, with their spaces.
 
         Args:
-            env: Whose spaces they get, by the agents that have them.
-            spaces: Or these, by module id.
-            inference_only: Whether they only act.
-            single_agent_rl_module_spec: For modules that have none of their own.
+            env: The environment whose spaces they get, by the agents mapped to them.
+            spaces: Or these spaces, by module id.
+            inference_only: Whether to build them for inference only.
+            single_agent_rl_module_spec: The spec of modules without one.
         """
         return module_specs.multi_spec(
             self, env, spaces, inference_only, single_agent_rl_module_spec
@@ -307,7 +307,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
         config.in_evaluation = True
         return config  # type: ignore[no-any-return]
 
-    # What is built from it
+    # Components built from the config
 
     def build_env_to_module_connector(
         self,
@@ -421,10 +421,10 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
         return self.build_algo(*args, **kwargs)
 
     def get_algo_class(self) -> type[Built]:
-        """Give what `build_algo` makes.
+        """Return the class that `build_algo` creates.
 
         Raises:
-            ConfigError: This config is of no algorithm.
+            ConfigError: The config does not belong to an algorithm.
         """
         if self.algo_class is None:
             raise ConfigError(
@@ -432,7 +432,7 @@ class AlgorithmConfig(SettingMethods, Generic[Built]):
             )
         return self.algo_class
 
-    # What contradicts
+    # Contradictions
 
     def validate(self) -> None:
         """Check what one setting alone cannot tell.

@@ -1,7 +1,7 @@
-"""What a user can have called while things happen.
+"""Callbacks.
 
-Every hook is called with keyword arguments; a subclass names those it wants and takes the rest as
-`**kwargs`. A hook that nobody overrides is never called: see `overridden_hooks`.
+Every hook is called with keyword arguments; a subclass names those it needs and accepts the others
+as `**kwargs`. Hooks that are not overridden are never called: see `overridden_hooks`.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def make_callback(
 def overridden_hooks(
     callbacks_objects: Iterable[Any], config: Any = None
 ) -> dict[str, list[Callable[..., Any]]]:
-    """What there is to call, by hook; hooks left as they are do not appear.
+    """Return the functions to call for each overridden hook.
 
     Functions of the config (`callbacks_on_...`) come after the hooks of objects.
     """

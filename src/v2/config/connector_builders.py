@@ -89,7 +89,7 @@ def build_learner(
 def env_spaces(
     config: AlgorithmConfig, env: Any, spaces: Mapping[str, Any] | None
 ) -> tuple[Any, Any]:
-    """What one environment gives and takes: the env says, or the spaces, or the config."""
+    """Return both spaces of one environment: from the env, the spaces, or the config."""
     given = spaces or {}
     pair = given.get(SINGLE_ENV_KEY) or given.get(DEFAULT_MODULE_ID) or (None, None)
     return (
@@ -101,10 +101,10 @@ def env_spaces(
 def custom_pieces(
     config: AlgorithmConfig, setting: str, arguments: tuple[Any, ...]
 ) -> list[ConnectorV2]:
-    """What a user's builder gives: one piece, several or none.
+    """Return the result of a custom builder: one piece, several or none.
 
     Raises:
-        ConfigError: It gives something else.
+        ConfigError: The builder returned something else.
     """
     builder = getattr(config, f"_{setting}")
     if builder is None:

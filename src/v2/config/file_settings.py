@@ -1,4 +1,4 @@
-"""Settings that a file brings: counts held to what a file may ask for, paths told but not used."""
+"""Settings from a file: counts are checked against limits, paths are marked and not used."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COUNTS: Final[Mapping[str, str]] = {
     "metrics_num_episodes_for_smoothing": "rounds",
     "max_num_env_runner_restarts": "rounds",
 }
-"""Settings that say how many, and the bound on each."""
+"""Settings that are counts, and the limit of each."""
 
 _MODEL_COUNTS: Final[Mapping[str, str]] = {"max_seq_len": "steps"}
 """The same in a module's settings; the sizes of its layers follow the weights."""
@@ -74,7 +74,7 @@ def plain_paths(value: Any) -> Any:
 
 
 def attributes_of(cls: type[AlgorithmConfig], names: Iterable[str]) -> set[str]:
-    """What a config calls the settings of some names, older ones too."""
+    """Return the attributes of settings by name, including older names."""
     found = set(names)
     for section in cls.SECTIONS.values():
         for name in list(found):
@@ -95,9 +95,9 @@ def check_counts(config: AlgorithmConfig, mine: Collection[str] = ()) -> None:
 
 
 def tell_paths(config: AlgorithmConfig, mine: Collection[str] = (), call: str = _CALL) -> None:
-    """Mark the paths of a config from a file as told, and say so.
+    """Mark the paths in a config from a file, and emit a warning.
 
-    Attributes in `mine` are the caller's; `call` is how they would give one, with `{!r}` for its
+    Attributes in `mine` were set by the caller. `call` shows how to set one, with `{!r}` for its
     name.
     """
     settings = {key: value for key, value in vars(config).items() if key not in mine}
@@ -161,7 +161,7 @@ def _check_inner(config: AlgorithmConfig, held: Mapping[str, Any], where: str) -
             if name == "evaluation_config" and sizes and sizes != vars(config).get(network):
                 raise ConfigError(
                     f"the file's evaluation_config asks for other networks by its {network}",
-                    expected="those that learn",
+                    expected="the networks that are trained",
                     hint=f"{_CALL.format('evaluation_config')}.",
                 )
         _check_counts(config, settings, f"{where}{name}: ")
@@ -194,7 +194,7 @@ def _specs_in(spec: Any) -> list[Any]:
 
 
 def _tell_paths(config: AlgorithmConfig, held: Mapping[str, Any]) -> dict[str, Any]:
-    """Mark the paths of a config as told; gives those that would have been used."""
+    """Mark the paths of a config; return those that would have been used."""
     found = {}
     for name in _PATHS:
         value = held.get(name)

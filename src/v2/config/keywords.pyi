@@ -1,16 +1,19 @@
 # Made of the tables of settings by `make stubs`.
 from _typeshed import DataclassInstance
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
 from gymnasium.spaces import Space
 
 from ..modules.multi_spec import MultiRLModuleSpec
 from ..modules.spec import RLModuleSpec
-from .search_space import Domain
+
+class _Domain(Protocol):
+    @property
+    def domain_str(self) -> str: ...
 
 Function: TypeAlias = Callable[..., Any]
-Open: TypeAlias = Domain | Mapping[str, Any]  # what a trial has a value for
+Open: TypeAlias = _Domain | Mapping[str, Any]  # a search space of Ray Tune's
 Schedule: TypeAlias = float | Sequence[Sequence[float]]
 
 class PythonEnvironment(TypedDict, total=False):
@@ -255,9 +258,9 @@ class FaultTolerance(TypedDict, total=False):
     restart_failed_sub_environments: bool | Open
     env_step_timeout_s: float | None | Open
     env_runner_restore_timeout_s: float | Open
+    num_consecutive_env_runner_failures_tolerance: int | Open
     delay_between_env_runner_restarts_s: Any
     env_runner_health_probe_timeout_s: Any
-    num_consecutive_env_runner_failures_tolerance: Any
 
 class RlModule(TypedDict, total=False):
     model_config: Mapping[str, Any] | DataclassInstance | Open

@@ -26,7 +26,7 @@ TRAINING: Final = Section(
         "lr": Setting(0.001, rules.SCHEDULE, "Learning rate, or [[step, rate], ...]."),
         "grad_clip": Setting(None, POSITIVE, "Bound on gradients."),
         "grad_clip_by": Setting(
-            "global_norm", one_of("value", "norm", "global_norm"), "What is bounded."
+            "global_norm", one_of("value", "norm", "global_norm"), "The norm to clip."
         ),
         "train_batch_size": Setting(32, AT_LEAST_1, "Steps per update of all learners."),
         "train_batch_size_per_learner": Setting(
@@ -36,7 +36,7 @@ TRAINING: Final = Section(
         "minibatch_size": Setting(None, AT_LEAST_1, "Steps per gradient; None for all."),
         "shuffle_batch_per_epoch": Setting(False, FLAG, "Whether each pass has another order."),
         "model": Setting({}, instead="use config.rl_module(model_config=...)"),
-        "optimizer": settings_dict("Settings for an optimiser of your own."),
+        "optimizer": settings_dict("Settings of a custom optimizer."),
     },
     {
         "num_sgd_iter": "num_epochs",
@@ -48,14 +48,14 @@ LEARNERS: Final = Section(
     "learners",
     {
         "num_learners": Setting(
-            0, AT_LEAST_0, "How many learn side by side, a process each; 0 learns right here."
+            0, AT_LEAST_0, "Number of learner processes; 0 for a local learner."
         ),
-        "num_cpus_per_learner": Setting("auto", None, "What each asks Ray for."),
+        "num_cpus_per_learner": Setting("auto", None, "Ray resources of each."),
         "num_gpus_per_learner": Setting(0, NOT_NEGATIVE, "1 learns on a GPU."),
-        "custom_resources_per_learner": Setting({}, rules.SETTINGS, "What each asks Ray for."),
+        "custom_resources_per_learner": Setting({}, rules.SETTINGS, "Ray resources of each."),
         "local_gpu_idx": Setting(0, AT_LEAST_0, "Which GPU a learner right here takes."),
         "learner_class": Setting(
-            None, None, "A class of your own.", "_learner_class", slot=slots.LEARNER
+            None, None, "A custom class.", "_learner_class", slot=slots.LEARNER
         ),
         "learner_connector": Setting(
             None,
@@ -75,7 +75,7 @@ LEARNERS: Final = Section(
         "add_default_connectors_to_learner_pipeline": Setting(
             True, FLAG, "Whether default pieces are added."
         ),
-        "learner_config_dict": settings_dict("For a learner of your own; adds to what is there."),
+        "learner_config_dict": settings_dict("Settings of a custom learner; merged."),
         **idle(
             num_aggregator_actors_per_learner=0,
             max_requests_in_flight_per_aggregator_actor=3,
@@ -114,14 +114,14 @@ OFFLINE_DATA: Final = Section(
             True, FLAG, "The same: kept and shuffled, instead of read from files for each round."
         ),
         "prelearner_class": Setting(
-            None, CLASS, "A class of your own that makes train batches.", slot=slots.PRELEARNER
+            None, CLASS, "A custom class that creates train batches.", slot=slots.PRELEARNER
         ),
         "prelearner_buffer_class": Setting(
-            None, CLASS, "A class of your own that steps are drawn from.", slot=slots.PRELEARNER
+            None, CLASS, "A custom class that steps are sampled from.", slot=slots.PRELEARNER
         ),
         "prelearner_buffer_kwargs": settings_dict("For the buffer that steps are drawn from."),
         "prelearner_use_recorded_module_states": Setting(
-            False, FLAG, "Whether sequences begin in the states that were recorded."
+            False, FLAG, "Whether sequences start in the recorded states."
         ),
         "prelearner_module_synch_period": Setting(
             10, AT_LEAST_1, "After how many batches the values in them are those of new weights."
@@ -129,7 +129,7 @@ OFFLINE_DATA: Final = Section(
         "offline_data_class": Setting(
             None,
             CLASS,
-            "A class of your own that hands out what was recorded.",
+            "A custom class that reads recorded data.",
             slot=slots.PRELEARNER,
         ),
         "output": Setting(None, None, "A folder where sampled episodes are recorded."),

@@ -1,4 +1,4 @@
-"""Go on learning from a migrated policy: its sizes, spaces, pieces and weights as settings."""
+"""Continue training a migrated policy: its sizes, spaces, pieces and weights as settings."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 def take_migrated(
     config: AlgorithmConfig, path: str | os.PathLike[str], trust: Any = None
 ) -> AlgorithmConfig:
-    """Set a config up to go on from what `migrate` wrote.
+    """Configure an algorithm to continue from a migrated folder.
 
     Raises:
-        CheckpointNotFoundError: It is no such folder.
+        CheckpointNotFoundError: The path is not a migrated folder.
         ConfigError: Its module cannot be trained by this algorithm.
     """
     folder = Path(os.path.abspath(path))
-    if not (folder / MIGRATION_FILE).is_file() or not (folder / MODULE).is_dir():
+    if not os.path.isfile(folder / MIGRATION_FILE) or not os.path.isdir(folder / MODULE):
         raise CheckpointNotFoundError(
             f"{folder} holds no migrated policy",
             expected=f"a folder that `migrate` wrote, with {MIGRATION_FILE}",
@@ -71,9 +71,10 @@ def take_migrated(
     spec = RLModuleSpec.from_module(module)
     spec.load_state_path = str(folder / MODULE)
     known = type(config).SECTIONS["training"].settings
-    settings = {str(name): each for name, each in learning.items() if name in known}
+    usable = {name for name, setting in known.items() if not setting.instead}  # SAC has no `lr`
+    settings = {str(name): each for name, each in learning.items() if name in usable}
     if (size := settings.pop("train_batch_size_per_learner", None)) is not None:
-        # Of all learners, as it was; of each it would go before what anybody says of all.
+        # The total of all learners, as before; a per-learner size would override later settings.
         settings |= {"train_batch_size": size, "train_batch_size_per_learner": None}
     first, last = _around(to_module.connectors, TO_MODULE)
     return (
@@ -98,14 +99,17 @@ def take_migrated(
 
 
 def _check_trainable(config: AlgorithmConfig, module: Any) -> None:
-    needs_values = getattr(config, "use_critic", False) or hasattr(config, "vf_loss_coeff")
-    if module.inference_only or (needs_values and not isinstance(module, ValueFunctionAPI)):
+    required = [*getattr(config.learner_class, "rl_module_required_apis", list)()]
+    if getattr(config, "use_critic", False) or hasattr(config, "vf_loss_coeff"):
+        required.append(ValueFunctionAPI)
+    missing = [api.__name__ for api in dict.fromkeys(required) if not isinstance(module, api)]
+    if module.inference_only or missing:
         raise ConfigError(
-            f"{type(config).__name__} cannot go on from this policy",
-            expected="a module that gives action distributions and values",
+            f"{type(config).__name__} cannot continue from this policy",
+            expected=f"a module with {' and '.join(missing)}" if missing else "a complete module",
             found=f"{type(module).__name__}{', which only acts' if module.inference_only else ''}",
-            hint="rlconnect trains PPO, MARWIL and BC; in Ray go on with its own algorithm: "
-            "rlconnect migrate PATH --out DIR --to ray.",
+            hint="teach a new network with rlconnect teach, or go on in Ray with the policy's own "
+            "algorithm: rlconnect migrate PATH --out DIR --to ray.",
         )
 
 
@@ -120,5 +124,5 @@ def _around(
 
 
 def _copies(pieces: Sequence[ConnectorV2]) -> Callable[..., list[ConnectorV2]]:
-    """What builds copies of pieces, each runner having its own."""
+    """Return a function that copies the pieces for each runner."""
     return lambda *given: [copy.deepcopy(piece) for piece in pieces]

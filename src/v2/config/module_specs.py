@@ -98,7 +98,7 @@ def multi_spec(
 
 
 def _module_ids(config: AlgorithmConfig, spec: MultiRLModuleSpec) -> list[str]:
-    """Those of the spec first, if it has any; else the policies'."""
+    """Return the ids of the spec, if it has any; otherwise those of the policies."""
     if not spec.rl_module_specs:
         return [*config.policies]
     others = [*config.policies] if config.is_multi_agent else []

@@ -14,13 +14,13 @@ from ...core.errors import ConfigError
 
 @dataclass
 class PolicySpec:
-    """One module of a multi-agent config, before its class and networks are known.
+    """Specification of one module of a multi-agent config.
 
     Args:
-        policy_class: Kept for RLlib's sake; give an RLModuleSpec for a class of your own.
-        observation_space: What it takes; None leaves that to the agents it serves.
-        action_space: What it gives; None leaves that to the agents it serves.
-        config: Settings of the config that are its own, a dict.
+        policy_class: For compatibility with RLlib; use an RLModuleSpec for a custom class.
+        observation_space: Its observation space; by default that of its agents.
+        action_space: Its action space; by default that of its agents.
+        config: A dict of settings for this module only.
     """
 
     policy_class: Any = None
@@ -30,9 +30,10 @@ class PolicySpec:
 
 
 def as_policies(given: Mapping[str, Any] | Collection[str]) -> dict[str, PolicySpec]:
-    """One PolicySpec per module id.
+    """Return one PolicySpec per module id.
 
-    What is given is ids, or ids with a spec, a tuple of its four parts, a dict of settings or None.
+    The argument contains ids, or ids with a spec, a tuple of its four parts, a dict of settings or
+    None.
 
     Example:
         >>> sorted(as_policies({"b", "a"}))
@@ -44,7 +45,7 @@ def as_policies(given: Mapping[str, Any] | Collection[str]) -> dict[str, PolicyS
 
 
 def as_test(given: Any) -> Any:
-    """Ids of modules to train as a list; a function and None stay as they are."""
+    """Return the ids of modules to train as a list; functions and None are unchanged."""
     if given is None or callable(given):
         return given
     return sorted(given) if isinstance(given, (set, frozenset)) else list(given)

@@ -1,4 +1,4 @@
-"""What the value of a setting has to be, and what settings have to be to each other."""
+"""Validation of settings, alone and in combination."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def one_of(*values: Any) -> Rule:
 
 
 def as_path(value: Any) -> Any:
-    """A path as text, as settings are kept; whatever is no path as it is."""
+    """Return a path as a string; other values are unchanged."""
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
@@ -178,12 +178,12 @@ def check_together(config: AlgorithmConfig[Any]) -> None:
         config.get_config_for_module(module_id)
     if config.evaluation_parallel_to_training and not config.evaluation_num_env_runners:
         raise ConfigError(
-            "`evaluation_parallel_to_training` needs env runners beside the ones that train",
+            "`evaluation_parallel_to_training` requires separate env runners",
             hint="config.evaluation(evaluation_num_env_runners=1), or leave it out.",
         )
     if config.evaluation_duration == "auto" and not config.evaluation_parallel_to_training:
         raise ConfigError(
-            "`evaluation_duration='auto'` is as long as training takes, and nothing trains beside",
+            "`evaluation_duration='auto'` requires parallel training, whose duration it follows",
             hint="config.evaluation(evaluation_parallel_to_training=True, "
             "evaluation_num_env_runners=1), or give a number.",
         )

@@ -1,4 +1,4 @@
-"""What surrounds acting and learning: callbacks, reports, failures, resources."""
+"""Settings of callbacks, reporting, fault tolerance and resources."""
 
 from __future__ import annotations
 
@@ -77,19 +77,21 @@ FAULT_TOLERANCE: Final = Section(
     "fault_tolerance",
     {
         "restart_failed_env_runners": Setting(True, FLAG, "Whether lost ones are replaced."),
-        "ignore_env_runner_failures": Setting(False, FLAG, "Whether to go on without them."),
+        "ignore_env_runner_failures": Setting(False, FLAG, "Whether to continue without them."),
         "max_num_env_runner_restarts": Setting(1000, AT_LEAST_0, "How often."),
         "restart_failed_sub_environments": Setting(
-            False, FLAG, "Whether an environment that raises is made anew."
+            False, FLAG, "Whether to recreate an environment that raises."
         ),
         "env_step_timeout_s": Setting(
-            None, POSITIVE, "When a step or reset hangs; environments get processes of their own."
+            None, POSITIVE, "When a step or reset times out; environments run in processes."
         ),
         "env_runner_restore_timeout_s": Setting(1800.0, NOT_NEGATIVE, "Patience with a new one."),
+        "num_consecutive_env_runner_failures_tolerance": Setting(
+            100, AT_LEAST_0, "How many errors of one env runner in a row are tolerated."
+        ),
         **idle(
             delay_between_env_runner_restarts_s=60.0,
             env_runner_health_probe_timeout_s=30.0,
-            num_consecutive_env_runner_failures_tolerance=100,
         ),
     },
     {
@@ -158,7 +160,7 @@ EXPERIMENTAL: Final = Section(
     {
         "_validate_config": Setting(True, FLAG, "Whether validate() looks at anything."),
         "_torch_lr_scheduler_classes": Setting(
-            None, instead="give lr a schedule: [[0, 1e-3], ...]"
+            None, instead="set lr to a schedule: [[0, 1e-3], ...]"
         ),
         "_torch_grad_scaler_class": Setting(
             None, instead="override the Learner's compute_gradients()"

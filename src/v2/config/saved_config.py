@@ -1,4 +1,4 @@
-"""Configs as they lie in checkpoints: settings by name, the class beside them."""
+"""Configs in checkpoints: settings by name, and the class."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _OURS_ALONE: Final = ("stats_cls_lookup", "sample_collector", "_is_frozen", "alg
 
 
 def config_from(given: Any, default: Any) -> Any:
-    """A config of its own from whatever an algorithm was given.
+    """Return a separate config for the argument of an algorithm.
 
-    That is a config, a dict of settings, what `config.get_state()` gave, or None; `default` says
-    all else.
+    The argument is a config, a dict of settings, a result of `config.get_state()`, or None.
+    `default` supplies all other settings.
     """
     if given is None:
         return default
@@ -38,7 +38,7 @@ def config_from(given: Any, default: Any) -> Any:
 
 
 def saved_settings(config: AlgorithmConfig) -> dict[str, Any]:
-    """What a checkpoint holds of a config: plain settings, as RLlib's do."""
+    """Return the part of a config that checkpoints store: plain settings, as in RLlib."""
     settings = {key: value for key, value in config.get_state().items() if key not in _OURS_ALONE}
     settings["policies"] = {
         module_id: (spec.policy_class, spec.observation_space, spec.action_space, spec.config)
@@ -53,13 +53,13 @@ def saved_settings(config: AlgorithmConfig) -> dict[str, Any]:
 def restored_config(
     saved: Mapping[str, Any], names: Names, given: Mapping[str, Any] | None = None
 ) -> AlgorithmConfig:
-    """Make a config of what a checkpoint holds; no code of the file runs.
+    """Create a config from a checkpoint, without executing code from the file.
 
-    `given` takes the place of the checkpoint's settings; names that are not known are noted.
+    `given` overrides the checkpoint's settings; unknown names are recorded.
 
     Raises:
-        AskedTooMuchError: It asks for more of something than a file may.
-        UnknownClassError: The settings are of a class that nobody has given.
+        AskedTooMuchError: A setting exceeds a limit for files.
+        UnknownClassError: The class of the settings was not passed.
     """
     path = class_path(saved.get(_CLASS))
     cls = find(path, CONFIG, names.trust)
@@ -92,7 +92,7 @@ def restored_config(
 
 
 class _Reading:
-    """Makes settings of what a file holds of them, each by what may stand there."""
+    """Convert the settings in a file, checking what each may contain."""
 
     def __init__(self, cls: type[AlgorithmConfig], names: Names, env: Any) -> None:
         self.cls = cls

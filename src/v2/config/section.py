@@ -12,11 +12,10 @@ from ...core.errors import ConfigError
 from ...core.text.near_names import did_you_mean
 from ...core.trust import Slot
 from .rules import SETTINGS, Rule
-from .search_space import is_open
 
 
 class _NotProvided:
-    """Stands for no value, where None is one."""
+    """Marks a missing value where None is a value."""
 
     def __repr__(self) -> str:
         return "NotProvided"
@@ -35,10 +34,10 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class UnknownSettingError(ConfigError, AttributeError, KeyError):
-    """A config has no setting of that name.
+    """A config has no setting of this name.
 
-    The closest one is looked for when somebody reads the message: `getattr(config, name, None)` is
-    asked often, and nobody does.
+    The closest name is only computed for the message, because `getattr(config, name, None)` is
+    called often.
     """
 
     asked: tuple[str, Any] = ("", ())
@@ -46,10 +45,13 @@ class UnknownSettingError(ConfigError, AttributeError, KeyError):
 
     @property
     def hint(self) -> str:
-        """What may have been meant."""
+        """The closest setting."""
         name, known = self.asked
         if name and not self._hint:
             everything = f"it has: {', '.join(sorted(known))}."
+            short = "".join(part[:1] for part in name.split("_"))  # learning_rate: lr
+            if short in known:
+                everything = f"did you mean {short!r}?"
             self._hint = did_you_mean(name, known, otherwise=everything)
         return self._hint
 
@@ -63,14 +65,14 @@ class Setting:
     """One setting.
 
     Args:
-        default: Its value when nobody gives one.
-        rule: What a value has to be.
-        meaning: What it does, in a few words.
-        attribute: The config's attribute, where that has another name.
-        merges: Whether a dict adds to the one that is there.
-        convert: Makes of a given value what is kept.
-        instead: What to do instead: only the default is supported.
-        slot: What of a checkpoint may stand there, where a class or function may at all.
+        default: The default value.
+        rule: The valid values.
+        meaning: A short description.
+        attribute: The attribute of the config, if it has another name.
+        merges: Whether a dict is merged with the existing one.
+        convert: Converts a value to its stored form.
+        instead: An alternative, if only the default is supported.
+        slot: Which values from a checkpoint are allowed, if it may be a class or function.
     """
 
     default: Any = None
@@ -96,6 +98,20 @@ def settings_dict(meaning: str, attribute: str = "", **more: Any) -> Setting:
     return Setting({}, SETTINGS, meaning, attribute, merges=True, **more)
 
 
+def is_open(value: Any) -> bool:
+    """Return True if a value contains something for Ray Tune to try or to draw.
+
+    Example:
+        >>> is_open({"lr": {"grid_search": [0.1, 0.2]}}), is_open({"lr": 0.1})
+        (True, False)
+    """
+    if isinstance(value, Mapping):
+        return "grid_search" in value or any(map(is_open, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(is_open, value))
+    return any(each.__module__ == "ray.tune.search.sample" for each in type(value).__mro__)
+
+
 @dataclass(frozen=True)
 class Section:
     """Settings by the name they are given under.
@@ -115,7 +131,7 @@ class Section:
         return Section(self.method, {**self.settings, **settings}, self.renamed)
 
     def attribute(self, name: str) -> str:
-        """What a config calls a setting."""
+        """Return the attribute of a setting."""
         return self.settings[name].attribute or name
 
     def read(self, given: Mapping[str, Any]) -> dict[str, tuple[Setting, Any]]:
@@ -132,7 +148,7 @@ class Section:
             now = self._name_now(name)
             setting = self.settings[now]
             kept = value
-            if not is_open(value):  # Checked as soon as a trial has a value for it.
+            if not is_open(value):  # Checked when a trial has drawn a value.
                 self.check(now, value)
                 kept = value if setting.convert is None else setting.convert(value)
             values[self.attribute(now)] = setting, kept

@@ -37,10 +37,10 @@ ALL: Final = (
     acting.RL_MODULE,
     running.EXPERIMENTAL,
 )
-"""Every section of every algorithm.
+"""All sections of all algorithms.
 
-A setting without a meaning is accepted for RLlib's sake and changes nothing here; one that says
-`instead` takes no other value than its default, because ignoring it would change results.
+A setting without a description is accepted for compatibility with RLlib and has no effect. A
+setting with `instead` only accepts its default, because ignoring it would change results.
 """
 
 # Methods that others have taken the place of
@@ -153,7 +153,7 @@ class SettingMethods(SettingsStore):
         return self.apply("python_environment", settings)
 
     def _for_training(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What of the settings `training` takes; hand `learners` what it took before 2.40."""
+        """Return the settings for `training`; pass those moved in Ray 2.40 on to `learners`."""
         moved = {name: given[name] for name in learning.LEARNERS.settings if name in given}
         for name in moved:
             warnings.warn(

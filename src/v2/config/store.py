@@ -11,6 +11,7 @@ from typing_extensions import Self
 
 from ...core.data.damage import at
 from ...core.errors import ConfigError
+from .in_ray_tune import accept_as_space, announce
 from .policies import PolicySpec
 from .section import Section, UnknownSettingError, unknown_setting
 
@@ -22,6 +23,7 @@ SPELLINGS: Final = {
     "create_env_on_driver": "create_env_on_local_worker",
     "custom_eval_function": "custom_evaluation_function",
 }
+_MOST_SHOWN: Final = 12
 _SHOWN: Final = {attribute: name for name, attribute in SPELLINGS.items()}
 
 
@@ -36,7 +38,7 @@ class SettingsStore:
     """
 
     SECTIONS: ClassVar[Mapping[str, Section]] = {}
-    """What can be set, by the name of the method that sets it."""
+    """Sections of settings, by the name of their method."""
 
     def __init__(self) -> None:
         self._is_frozen = False
@@ -57,8 +59,15 @@ class SettingsStore:
             raise AttributeError(name)
         raise unknown_setting(name, [*self.__dict__], type(self).__name__)
 
+    def __repr__(self) -> str:
+        defaults = {name: repr(value) for name, value in type(self)().to_dict().items()}
+        values = {name: repr(value) for name, value in self.to_dict().items()}
+        changed = [f"{k}={v:.60}" for k, v in values.items() if v != defaults.get(k)]
+        more = [f"and {len(changed) - _MOST_SHOWN} more"] if len(changed) > _MOST_SHOWN else []
+        return f"<{type(self).__name__} {', '.join(changed[:_MOST_SHOWN] + more) or 'of defaults'}>"
+
     def freeze(self) -> None:
-        """Allow no more changes."""
+        """Disallow further changes."""
         self._is_frozen = True
 
     def copy(self, copy_frozen: bool | None = None) -> Self:
@@ -77,7 +86,15 @@ class SettingsStore:
         return self.copy()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all settings as a dict that `from_dict` takes back."""
+        """Return all settings as a dict that `from_dict` takes back.
+
+        If Ray Tune has been imported, `tune.Tuner("PPO")` runs this config's algorithm from now on.
+        """
+        env = self.__dict__.get("env")
+        announce(self.__dict__.get("algo_class"), leaves(getattr(env, "categories", env)))
+        return self._all()
+
+    def _all(self) -> dict[str, Any]:
         return {
             _SHOWN.get(name, name): _plain(value)
             for name, value in self.__dict__.items()
@@ -86,7 +103,7 @@ class SettingsStore:
 
     def serialize(self) -> dict[str, Any]:
         """Return all settings as a dict with the dotted names of classes and functions in it."""
-        return {name: with_leaves(_named, value) for name, value in self.to_dict().items()}
+        return {name: with_leaves(_named, value) for name, value in self._all().items()}
 
     @classmethod
     def from_dict(cls, config_dict: Mapping[str, Any]) -> Self:
@@ -105,17 +122,6 @@ class SettingsStore:
             else:
                 self._update_one(SPELLINGS.get(key, key), value)
         return self
-
-    def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Return a copy in which the given values replace existing dicts.
-
-        Args:
-            values: By the keys of `to_dict()`.
-        """
-        changed = self.copy(copy_frozen=False)
-        for key in values:
-            setattr(changed, SPELLINGS.get(key, key), None)
-        return changed.update_from_dict(values)
 
     def _update_one(self, key: str, value: Any) -> None:
         for section in type(self).SECTIONS.values():
@@ -138,6 +144,7 @@ class SettingsStore:
             UnknownSettingError: It takes no setting of that name.
             ConfigError: A value is not what the setting takes.
         """
+        accept_as_space(SettingsStore)
         for attribute, (setting, value) in type(self).SECTIONS[method].read(given).items():
             if setting.merges and isinstance(value, Mapping):
                 value = _merged(getattr(self, attribute), value)
@@ -194,10 +201,10 @@ class SettingsStore:
         return SPELLINGS.get(key, key) in self.__dict__ if isinstance(key, str) else False
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.to_dict())
+        return iter(self._all())
 
     def __len__(self) -> int:
-        return len(self.to_dict())
+        return len(self._all())
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a setting, or the default if there is none of that name."""
@@ -208,15 +215,15 @@ class SettingsStore:
 
     def keys(self) -> KeysView[str]:
         """Return the names of all settings."""
-        return self.to_dict().keys()
+        return self._all().keys()
 
     def values(self) -> ValuesView[Any]:
         """Return the values of all settings."""
-        return self.to_dict().values()
+        return self._all().values()
 
     def items(self) -> ItemsView[str, Any]:
         """Return the names and values of all settings."""
-        return self.to_dict().items()
+        return self._all().items()
 
 
 def _unshared(value: Any) -> Any:
@@ -247,14 +254,14 @@ def _plain(value: Any) -> Any:
 
 
 def _named(leaf: Any) -> Any:
-    """A class or function by its dotted name; whatever else as it is."""
+    """Return the dotted name of a class or function; other values are unchanged."""
     if isinstance(leaf, (type, FunctionType)):
         return f"{leaf.__module__}.{leaf.__qualname__}"
     return leaf
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """What a value holds that holds nothing further; a value by itself is its only leaf.
+    """Yield the innermost values of a nested value; a plain value is its only leaf.
 
     Example:
         >>> list(leaves({"a": [1, (2,)], "b": None}))

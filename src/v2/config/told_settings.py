@@ -22,7 +22,7 @@ _MISSPELT: Final = 0.8
 
 
 def add_told(data: dict[str, Any], cls: type[AlgorithmConfig], word: str) -> None:
-    """Put a setting that was told in a word into settings as TOML has them.
+    """Add a setting given as `NAME=VALUE` to settings in TOML form.
 
     The settings are changed. A dotted name of `NAME=VALUE` leads into a dict, and the name of its
     table may stand before it; a value is TOML, or a text.

@@ -219,7 +219,7 @@ def data_in(source: str | os.PathLike[str]) -> dict[str, Any]:
         text = str(source)
     else:
         file = Path(source)
-        if not file.is_file():
+        if not os.path.isfile(file):
             raise CheckpointNotFoundError(
                 f"nothing lies at {file}", expected="a TOML file with settings"
             )

@@ -23,7 +23,7 @@ class UnknownColumnError(UnknownNameError, PieceError, KeyError):
 
 
 def key_of(episode: Any) -> tuple[Any, ...]:
-    """The key under which items of an episode lie in a column.
+    """Return the key of an episode's items in a column.
 
     Example:
         >>> from rlconnect.v2 import SingleAgentEpisode
@@ -116,9 +116,9 @@ def add_batch_item(
 
     Args:
         batch: Changed in place.
-        column: Its name; a new one is begun where it is missing.
+        column: Its name; a missing column is created.
         item_to_add: The item.
-        single_agent_episode: Whose item it is; without it the column is one list.
+        single_agent_episode: The episode of the item; without it, the column is a plain list.
 
     Raises:
         PieceError: The batch is ordered by module ids already, or the column is an array.

@@ -27,13 +27,13 @@ Work: TypeAlias = Callable[[Any, Call], Any]
 
 
 class ColumnarPiece(ConnectorV2):
-    """A piece that is defined by `columns`, and can run together with others.
+    """A piece that is defined by `columns`, and can be combined with others.
 
     Attributes:
-        TAKES_ROWS: Whether it knows tables; others are given the batch.
-        MAKES_ROWS: Whether tables come of it, where it runs together with others.
-        TURNS_FORM: Whether it makes arrays of items or items of arrays: pieces run together where
-            one of them does, for between such pieces there need be no items.
+        TAKES_ROWS: Whether it supports tables; otherwise it receives the batch.
+        MAKES_ROWS: Whether it returns tables when combined with others.
+        TURNS_FORM: Whether it converts items to arrays or arrays to items. Pieces are combined if
+            one of them does, because no items are needed between them.
     """
 
     TAKES_ROWS: ClassVar[bool] = False
@@ -140,7 +140,7 @@ class ColumnarRun:
         return closed
 
     def rows(self, batch: dict[Any, Any], call: Call) -> Table | None:
-        """What all pieces but the last make of a batch, if that can be had in rows."""
+        """Return the output of all pieces but the last, if it is available as rows."""
         transformed: Any = batch
         try:
             for work in self._works[:-1]:
@@ -151,7 +151,7 @@ class ColumnarRun:
 
 
 def _of_items(work: Work, batch: Any, call: Call) -> Any:
-    """The work of a piece that knows no tables."""
+    """The computation of a piece that does not support tables."""
     if type(batch) is Table:
         raise NotColumnar("a piece among them takes items only")
     return work(batch, call)

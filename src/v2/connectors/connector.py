@@ -26,11 +26,11 @@ class FixedSpaceError(PieceError, AttributeError):
 
 
 class ConnectorV2(Checkpointable):
-    """A callable that transforms a batch, episodes or both, and says what spaces become of them.
+    """A callable that transforms a batch, episodes or both, and computes its output spaces.
 
-    A subclass overrides `__call__`, and the two `recompute_output_...` methods where it changes
-    a space. Spaces given to the constructor are looked at when the whole constructor has run, so
-    a subclass may call `super().__init__` first or last.
+    A subclass overrides `__call__`, and the two `recompute_output_...` methods if it changes a
+    space. Spaces passed to the constructor take effect after the complete constructor has run, so a
+    subclass may call `super().__init__` first or last.
 
     Args:
         input_observation_space: Of what comes in; a pipeline sets it too.
@@ -173,12 +173,13 @@ class ConnectorV2(Checkpointable):
 
     @property
     def observation_space(self) -> Any:
-        """The space of observations after this piece; None as long as none comes in.
+        """Observation space after this piece; None until the input space is set.
 
-        A piece that is being built, or has no space yet, may be told; then nothing is computed.
+        While a piece is being built, or has no space yet, the space can be set; it is then not
+        computed.
 
         Raises:
-            FixedSpaceError: It is set where it follows from what comes in.
+            FixedSpaceError: It is set although it follows from the input space.
         """
         if self._own_observation_space is not None:
             return self._own_observation_space
@@ -194,7 +195,7 @@ class ConnectorV2(Checkpointable):
 
     @property
     def action_space(self) -> Any:
-        """The space of actions after this piece; it may be told as that of observations is."""
+        """Action space after this piece; it can be set like the observation space."""
         if self._own_action_space is not None:
             return self._own_action_space
         self._refresh_action_space()
@@ -244,7 +245,7 @@ class ConnectorV2(Checkpointable):
         """Take over what `get_state` gave; the base has no state."""
 
     def reset_state(self) -> None:
-        """Begin anew; the base has no state."""
+        """Reset the state; the base class has none."""
         return None
 
     def merge_states(self, states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ...core.types import Array, Nest
 from ..episodes.column_items import stacked
 from .table import NotColumnar, Rows
 
-_NO_ROWS: Final = "items are not built alike, or columns hold those of others"
+_NO_ROWS: Final = "items differ in structure, or columns contain items of other agents"
 
 _NUMBERS: Final = frozenset({float, int, bool, *(np.dtype(code).type for code in "?bBhHiIlLqQefd")})
 
@@ -37,7 +37,7 @@ class DistinctIds:
         self.last: list[Any] = []
 
     def hold(self, ids: list[Any]) -> bool:
-        """Whether none of these is there twice."""
+        """Return True if no id occurs twice."""
         if ids != self.last:
             if len({*ids}) < len(ids):
                 return False
@@ -46,13 +46,13 @@ class DistinctIds:
 
 
 def opened(batch: dict[str, Any]) -> dict[Any, Rows]:
-    """The rows of a batch of lists by `(episode id,)` or by ids of episode, agent and module.
+    """Return the rows of a batch of lists keyed by `(episode id,)` or by episode, agent and module.
 
     Returns:
-        Rows by module id; of a single agent all of them under None.
+        Rows by module id; of a single agent under None.
 
     Raises:
-        NotColumnar: It is another form, columns have other rows, or an item is there twice.
+        NotColumnar: The batch has another form, columns have different rows, or an id occurs twice.
     """
     keys: list[Any] | None = None
     columns: dict[str, Sequence[Any]] = {}
@@ -102,10 +102,11 @@ def by_module(keys: Sequence[Any], columns: dict[str, Sequence[Any]]) -> dict[An
 
 
 def joined(items: Sequence[Any]) -> Nest:
-    """Items as one nest of arrays: what `BatchIndividualItems` makes of them, only faster.
+    """Stack items to one nest of arrays, like `BatchIndividualItems` but faster.
 
     Raises:
-        NotColumnar: They are not arrays, numbers, or dicts and tuples of them, all built alike.
+        NotColumnar: They are not arrays, numbers, or dicts and tuples of these, of the same
+            structure.
     """
     first = items[0]
     try:

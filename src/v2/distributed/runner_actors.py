@@ -7,11 +7,20 @@ has answered takes both with it, so nothing is counted twice, and nothing that w
 from __future__ import annotations
 
 import logging
+import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import gymnasium
+
+from ...core.data.damage import remote_frames
 from ...core.errors import RlconnectError
+from ...core.importing.user_files import load_user_files, user_files
 from ..env_runners.base import Sample, take_sample
+from ..envs.failures import told
+from ..envs.registry import creators_for, register_env
+from .remote_errors import attempted, received
 from .running_ray import running_ray
 
 _log: Final = logging.getLogger(__name__)
@@ -22,6 +31,10 @@ _APART: Final = 10_007
 
 class LostRunnersError(RlconnectError, RuntimeError):
     """Env runners died, and settings do not allow to go on."""
+
+
+class FailedRunnerWarning(UserWarning):
+    """An env runner raised an error and was restarted."""
 
 
 class RunnerActors:
@@ -39,6 +52,7 @@ class RunnerActors:
     Attributes:
         num_restarts: How often one was replaced.
         num_dropped: How many were given up.
+        num_failures: How often one raised an error.
     """
 
     def __init__(
@@ -57,11 +71,11 @@ class RunnerActors:
         self._state: dict[str, Any] = {}
         self.num_restarts = 0
         self.num_dropped = 0
+        self.num_failures = 0
+        self._in_a_row: dict[int, int] = {}
         self._actor_class = self._ray.remote(_RunnerActor)
-        self._actors: dict[int, Any] = {}
-        for index in range(1, count + 1):
-            self._actors[index] = self._make(index)
-        self._expect_started()
+        self._actors: dict[int, Any] = {index: self._make(index) for index in range(1, count + 1)}
+        self._expect_started(self._actors)
 
     def __len__(self) -> int:
         return len(self._actors)
@@ -87,11 +101,28 @@ class RunnerActors:
         config = settings.copy(copy_frozen=False)
         if config.seed is not None:  # One that takes another's place plays other episodes.
             config.seed += _APART * restart
-        return self._actor_class.options(**options).remote(self._cls, config, index, self._count)
+        actor = self._actor_class.options(**options).remote()
+        names = str(config.env) if isinstance(config.env, str) else ""
+        specs = {id_: spec for id_, spec in gymnasium.registry.items() if id_ in names}
+        shipped = self._ray.cloudpickle.dumps((creators_for(names), specs, self._cls, config))
+        actor.start.remote(list(sys.path), user_files(), shipped, index, self._count)
+        return actor
 
-    def _expect_started(self) -> None:
-        """Wait until all have made their environments; an error there is the user's to see."""
-        self._ray.get([actor.ping.remote() for actor in self._actors.values()])
+    def _expect_started(self, actors: Mapping[int, Any], timeout_s: float | None = None) -> None:
+        """Wait until env runners have made their environments.
+
+        Raises:
+            LostRunnersError: The process of one ended.
+        """
+        for index, actor in actors.items():
+            try:
+                received(self._ray.get(actor.started.remote(), timeout=timeout_s or None))
+            except self._ray.exceptions.RayActorError as error:
+                raise LostRunnersError(
+                    f"env runner {index} has not started",
+                    found=type(error).__name__,
+                    hint="the log folder of Ray has the output of its process.",
+                ) from error
 
     # Calls
 
@@ -106,9 +137,10 @@ class RunnerActors:
             has_state: Whether connector states come along.
         """
         arguments = {"has_state": has_state, **size}
-        return self._together(
-            "call", dict.fromkeys(self._actors, (take_sample, arguments)), timeout_s
-        )
+        calls = dict.fromkeys(self._actors, (take_sample, arguments))
+        samples = self._together("call", calls, timeout_s)
+        self._in_a_row = {n: times for n, times in self._in_a_row.items() if n not in samples}
+        return [*samples.values()]
 
     def foreach(
         self,
@@ -118,7 +150,7 @@ class RunnerActors:
     ) -> list[Any]:
         """Call a function with each runner, where it is."""
         calls = dict.fromkeys(self._actors, (func, dict(kwargs)))
-        return self._together("call", calls, timeout_s)
+        return [*self._together("call", calls, timeout_s).values()]
 
     def foreach_with(self, func: Callable[[Any, Any], Any], arguments: Sequence[Any]) -> None:
         """Call a function with each runner and an argument of its own."""
@@ -127,7 +159,7 @@ class RunnerActors:
 
     def first(self, func: Callable[..., Any]) -> Any:
         """Call a function with the first runner."""
-        return self._ray.get(next(iter(self._actors.values())).call.remote(func, {}))
+        return received(self._ray.get(next(iter(self._actors.values())).call.remote(func, {})))
 
     def set_state(self, state: Mapping[str, Any], is_forced: bool = False) -> None:
         """Give all runners a state; those made later get it, too."""
@@ -138,52 +170,55 @@ class RunnerActors:
 
     def _together(
         self, method: str, calls: Mapping[int, tuple[Any, ...]], timeout_s: float | None
-    ) -> list[Any]:
-        """Call a method of all, and give the answers in the order of the runners."""
+    ) -> dict[int, Any]:
+        """Call a method of all, and give the answers by index, in the order of the runners."""
         ray = self._ray
         waiting = {
             index: getattr(self._actors[index], method).remote(*arguments)
             for index, arguments in calls.items()
         }
         if not waiting:
-            return []
+            return {}
         ready, _ = ray.wait(
             list(waiting.values()), num_returns=len(waiting), timeout=timeout_s or None
         )
         is_ready = set(ready)
-        answers, lost, late = [], [], []
+        answers: dict[int, Any] = {}
+        lost: dict[int, Exception | None] = {}
         for index, reference in waiting.items():
             if reference not in is_ready:
-                late.append(index)
+                _log.warning("Env runner %d did not answer in %s seconds.", index, timeout_s)
+                lost[index] = None  # Its episodes go on elsewhere in time than everybody else's.
                 continue
             try:
-                answers.append(ray.get(reference))
+                answers[index] = received(ray.get(reference))
             except ray.exceptions.RayActorError as error:
                 _log.warning("Env runner %d is lost: %s", index, error)
-                lost.append(index)
-            except ray.exceptions.RayTaskError as error:
-                if not (self.config.restart_failed_env_runners or self._is_ignoring):
-                    raise
-                _log.warning("Env runner %d failed: %s", index, error)
-                lost.append(index)
-        if late:
-            _log.warning("Env runners %s did not answer in %s seconds.", late, timeout_s)
-            lost += late  # Their episodes go on elsewhere in time than everybody else's.
+                lost[index] = None
+            except Exception as error:
+                lost[index] = error
         if lost:
-            self._replace(sorted(lost))
+            self._replace(lost)
         return answers
 
     @property
     def _is_ignoring(self) -> bool:
         return bool(self.config.ignore_env_runner_failures)
 
-    def _replace(self, lost: list[int]) -> None:
-        """Make lost runners anew, or go on without them, as the settings say."""
+    def _replace(self, lost: Mapping[int, Exception | None]) -> None:
+        """Make lost runners anew, or go on without them, as the settings say.
+
+        Args:
+            lost: The error of each by index; None if its process ended or it was late.
+        """
         for index in lost:
             self._ray.kill(self._actors.pop(index))
         room = self.config.max_num_env_runner_restarts - self.num_restarts
-        again = lost[: max(room, 0)] if self.config.restart_failed_env_runners else []
+        again = [*lost][: max(room, 0)] if self.config.restart_failed_env_runners else []
         not_restarted = [index for index in lost if index not in again]
+        for index, error in lost.items():
+            if error is not None:
+                self._count_failure(index, error, is_last=index in not_restarted)
         if not_restarted and not self._is_ignoring:
             raise LostRunnersError(
                 f"env runners {not_restarted} are lost",
@@ -194,10 +229,11 @@ class RunnerActors:
         self.num_dropped += len(not_restarted)
         counted = enumerate(again, self.num_restarts + 1)
         restarted = {index: self._make(index, restart) for restart, index in counted}
+        patience = self.config.env_runner_restore_timeout_s
+        self._expect_started(restarted, patience)
         for actor in restarted.values():
-            self._ray.get(
-                actor.set_state.remote(self._state, True),
-                timeout=self.config.env_runner_restore_timeout_s or None,
+            received(
+                self._ray.get(actor.set_state.remote(self._state, True), timeout=patience or None)
             )
         self.num_restarts += len(restarted)
         self._actors = dict(sorted({**self._actors, **restarted}.items()))
@@ -205,6 +241,22 @@ class RunnerActors:
             self._on_recreated(list(restarted))
         if not self._actors:
             raise LostRunnersError("all env runners are lost", expected="at least one")
+
+    def _count_failure(self, index: int, error: Exception, *, is_last: bool) -> None:
+        """Count an error of a runner; raise it if the settings allow no more of them."""
+        self.num_failures += 1
+        times = self._in_a_row[index] = self._in_a_row.get(index, 0) + 1
+        most = self.config.num_consecutive_env_runner_failures_tolerance
+        if times > most or (is_last and not self._is_ignoring):
+            raise error
+        place = (remote_frames(error) or remote_frames(error.__cause__ or error))[-2:-1]
+        what = error.summary if isinstance(error, RlconnectError) else told(error)
+        warnings.warn(
+            f"env runner {index} raised an error ({times} in a row, at most {most} allowed): "
+            f"{what} {' '.join(place).strip()}".strip(),
+            FailedRunnerWarning,
+            stacklevel=2,
+        )
 
     def stop(self) -> None:
         """End all processes."""
@@ -214,31 +266,64 @@ class RunnerActors:
 
 
 class _RunnerActor:
-    """A runner in a process of its own."""
+    """A runner in a process of its own; its errors are returned, see `attempted`."""
 
-    def __init__(self, cls: Any, config: Any, index: int, count: int) -> None:
-        import torch
+    def start(
+        self,
+        paths: Sequence[str],
+        files: Mapping[str, str],
+        shipped: bytes,
+        index: int,
+        count: int,
+    ) -> None:
+        """Make the runner, with the modules and environments that the first process knows.
 
-        torch.set_num_threads(1)  # Several of them share a machine.
-        self._runner = cls(config=config, worker_index=index, num_workers=count)
+        Args:
+            paths: Folders to import from.
+            files: The user's files, by the name of their module.
+            shipped: Environments, the class of the runner and its settings, pickled.
+            index: The index of the runner.
+            count: How many there are.
+        """
+        self._runner: Any = None
 
-    def ping(self) -> str:
-        """Answer, once the runner is made."""
-        return "pong"
+        def made() -> None:
+            import torch
+            from ray import cloudpickle
+
+            torch.set_num_threads(1)  # Several of them share a machine.
+            sys.path += [path for path in paths if path not in sys.path]
+            load_user_files(files)
+            creators, specs, cls, config = cloudpickle.loads(shipped)
+            for name, creator in creators.items():
+                register_env(name, creator)
+            for id_, spec in specs.items():
+                gymnasium.registry.setdefault(id_, spec)
+            self._runner = cls(config=config, worker_index=index, num_workers=count)
+
+        self._started = attempted(made)
+
+    def started(self) -> Any:
+        """Return the error of `start`, or None."""
+        return self._started
 
     def call(self, func: Callable[..., Any], kwargs: Mapping[str, Any]) -> Any:
         """Call a function with the runner."""
-        return func(self._runner, **kwargs)
+        return attempted(lambda: func(self._runner, **kwargs))
 
     def call_with(self, func: Callable[[Any, Any], Any], argument: Any) -> Any:
         """Call a function with the runner and one argument."""
-        return func(self._runner, argument)
+        return attempted(lambda: func(self._runner, argument))
 
-    def set_state(self, state: Mapping[str, Any], is_forced: bool) -> None:
+    def set_state(self, state: Mapping[str, Any], is_forced: bool) -> Any:
         """Give the runner a state."""
-        if is_forced:
-            self._runner.take_any_weights()
-        self._runner.set_state(state)
+
+        def taken() -> None:
+            if is_forced:
+                self._runner.take_any_weights()
+            self._runner.set_state(state)
+
+        return attempted(taken)
 
 
 def _with_all_modules(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,140 +1,99 @@
-"""What rlconnect trains as a `Trainable` of Ray Tune's: saved, restored, given other settings."""
+"""Our algorithms as trainables of Ray Tune: saved, restored and given other settings by it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
-from ...core.errors import MissingExtraError
-from ..envs.registry import env_creator_of, is_registered, register_env
+from ...core.errors import UnknownNameError
 from ..logging.loggers import NoLogger
+from ..saving.class_slots import algorithm_named
+from .ray_tune import ray_tune
 
 
-def has_tune() -> bool:
-    """Whether `import ray` finds Ray with Tune, and not what stands for it (`compat.aliases`)."""
-    try:
-        import ray
-        from ray import tune  # noqa: F401
-    except ImportError:
-        return False
-    return not str(ray.__version__).endswith("+rlconnect")
-
-
-def real_tune() -> Any:
-    """Ray Tune.
-
-    Raises:
-        MissingExtraError: It is not installed.
-    """
-    try:
-        from ray import tune
-        from ray.tune import Trainable  # noqa: F401  # what stands in for Ray's names has it, too
-    except ImportError as error:
-        raise MissingExtraError(
-            f"trials in processes of Ray's need Ray Tune: {error}",
-            hint="pip install 'rlconnect[ray]'; rlconnect.v2.tuning.Tuner runs trials without it.",
-        ) from error
-    return tune
-
-
-def _updated(config: Any, values: Mapping[str, Any]) -> Any:
-    return config.copy(copy_frozen=False).update_from_dict(values)
-
-
-def algorithm_trainable(
-    algorithm_class: type[Any],
-    config: Any,
-    begin_from: Any = None,
-    merge: Callable[[Any, Mapping[str, Any]], Any] = _updated,
-) -> Any:
-    """An algorithm with settings as a class that Ray Tune trains."""
-    env = config.env
-    creator = env_creator_of(env) if isinstance(env, str) and is_registered(env) else None
-
-    def make(values: Mapping[str, Any], folder: str) -> Any:
-        if creator is not None:  # A trial's process knows only what it is told.
-            register_env(env, creator)
-        algorithm = algorithm_class(
-            config=merge(config, values),
-            logger_creator=lambda _: NoLogger(None, folder),
-        )
-        algorithm.progress_line = None
-        if begin_from is not None:
-            algorithm.restore(begin_from)
-        return algorithm
-
-    def bundles(values: Mapping[str, Any]) -> list[dict[str, float]]:
-        trial_config = merge(config, values)
-        runner = {
-            "CPU": trial_config.num_cpus_per_env_runner,
-            "GPU": trial_config.num_gpus_per_env_runner,
-            **trial_config.custom_resources_per_env_runner,
-        }
-        beside = trial_config.num_env_runners + trial_config.evaluation_num_env_runners
-        gpus = 0 if trial_config.num_learners else trial_config.num_gpus_per_learner
-        main = {"CPU": trial_config.num_cpus_for_main_process, "GPU": gpus}
-        return [
-            main,
-            *[runner] * beside,
-            *[trial_config.learner_resources] * trial_config.num_learners,
-        ]
-
-    return ray_trainable(algorithm_class.__name__, make, bundles)
-
-
-def ray_trainable(
-    name: str,
-    make: Callable[[Mapping[str, Any], str], Any],
-    bundles: Callable[[Mapping[str, Any]], list[dict[str, float]]] = lambda values: [{"CPU": 1}],
-) -> Any:
-    """A class of Ray Tune's around something with `train`, `save`, `restore` and `stop`.
+def as_trainable(trainable: Any) -> Any:
+    """Return what Ray Tune runs for a name or class of an algorithm; all else stays as it is.
 
     Args:
-        name: Its name, by which trials are called.
-        make: Makes the thing of a trial's settings and folder.
-        bundles: What a trial asks Ray for: its own process first, then those beside it.
+        trainable: What a user gave to `Tuner` or `run`.
     """
-    tune = real_tune()
+    if isinstance(trainable, str):
+        with suppress(UnknownNameError):  # Ray knows others.
+            trainable = algorithm_named(trainable)
+    if isinstance(trainable, type) and hasattr(trainable, "as_trainable"):
+        return algorithm_trainable(trainable)
+    return trainable
+
+
+def algorithm_trainable(algorithm_class: type[Any], config: Any = None) -> Any:
+    """Return the class that Ray Tune trains for an algorithm.
+
+    Args:
+        algorithm_class: The algorithm.
+        config: Settings that all trials share; None for the algorithm's defaults. Those of a
+            trial override them.
+
+    Raises:
+        MissingExtraError: Ray Tune is not installed.
+    """
+    tune = ray_tune(algorithm_class.__name__)
     base: Any = tune.Trainable
 
+    def config_of(values: Mapping[str, Any]) -> Any:
+        shared = algorithm_class.get_default_config() if config is None else config
+        return shared.copy(copy_frozen=False).update_from_dict(values)
+
     class InRay(base):  # type: ignore[misc]  # Ray has no types where it is not installed
-        """Hands everything on to something of rlconnect's."""
+        """An algorithm, as Ray Tune trains it."""
 
         @classmethod
         def default_resource_request(cls, config: dict[str, Any]) -> Any:
-            """What Ray sets aside for a trial."""
-            bundles_asked = [
-                {kind: float(count) for kind, count in each.items() if count}
-                for each in bundles(config)
-            ]
-            return tune.PlacementGroupFactory(bundles_asked)
+            """Return what a trial asks Ray for: its own process, env runners, learners."""
+            settings = config_of(config)
+            runner = {
+                "CPU": settings.num_cpus_per_env_runner,
+                "GPU": settings.num_gpus_per_env_runner,
+                **settings.custom_resources_per_env_runner,
+            }
+            runners = settings.num_env_runners + settings.evaluation_num_env_runners
+            gpus = 0 if settings.num_learners else settings.num_gpus_per_learner
+            main = {"CPU": settings.num_cpus_for_main_process, "GPU": gpus}
+            learners = [settings.learner_resources] * settings.num_learners
+            bundles = [main, *[runner] * runners, *learners]
+            return tune.PlacementGroupFactory(
+                [{kind: float(n) for kind, n in each.items() if n} for each in bundles]
+            )
 
         def setup(self, config: dict[str, Any]) -> None:
-            """Begin, with the trial's settings."""
-            self.made = make(config, self.logdir)
+            """Build the algorithm with a trial's settings."""
+            self.algorithm = algorithm_class(
+                config=config_of(config), logger_creator=lambda _: NoLogger(None, self.logdir)
+            )
+            self.algorithm.progress_line = None
 
         def step(self) -> dict[str, Any]:
-            """Do one iteration; the settings, which Ray knows, are left out of the result."""
-            result: dict[str, Any] = self.made.train()
+            """Train for one iteration."""
+            result: dict[str, Any] = self.algorithm.train()
             return {key: each for key, each in result.items() if key not in ("config", "trial_id")}
 
         def save_checkpoint(self, checkpoint_dir: str) -> None:
-            """Write into a folder what `load_checkpoint` needs."""
-            self.made.save(checkpoint_dir)
+            """Save the algorithm to a folder."""
+            self.algorithm.save(checkpoint_dir)
 
         def load_checkpoint(self, checkpoint: Any) -> None:
-            """Go on from such a folder."""
-            self.made.restore(checkpoint)
+            """Restore the algorithm from a folder."""
+            self.algorithm.restore(checkpoint)
 
         def reset_config(self, new_config: dict[str, Any]) -> bool:
-            """Begin again with other settings, in the same process."""
-            self.made.stop()
+            """Start again with other settings in the same process."""
+            self.algorithm.stop()
             self.setup(new_config)
             return True
 
         def cleanup(self) -> None:
-            """End."""
-            self.made.stop()
+            """Stop the algorithm."""
+            self.algorithm.stop()
 
-    InRay.__name__ = InRay.__qualname__ = name
+    InRay.__name__ = InRay.__qualname__ = algorithm_class.__name__
     return InRay

@@ -36,6 +36,25 @@ def expect_finite(episodes: Iterable[Any], where: str) -> None:
                 raise _not_finite(leaf, where, episode.id_)
 
 
+def explain_dtype(error: Exception, observation: Any, where: str) -> None:
+    """Check whether a module failed because observations are not floating-point numbers.
+
+    Raises:
+        SpaceError: They are not.
+    """
+    if not isinstance(error, RuntimeError) or "type" not in str(error):
+        return
+    for leaf in nest.flatten(observation):
+        if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "iub":
+            raise SpaceError(
+                f"{where}: its layers take floating-point observations",
+                expected="float32",
+                found=str(leaf.dtype),
+                hint="convert them before the module: FlattenObservations() makes float32 vectors;"
+                " a wrapper of the environment can scale images to floats.",
+            ) from error
+
+
 def expect_finite_columns(columns: EpisodeColumns, where: str) -> None:
     """Check all observations of episodes in columns, or raise.
 

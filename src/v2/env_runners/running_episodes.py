@@ -19,7 +19,7 @@ from ..episodes.stretches import first_stretch
 from .episode_metrics import EndedEpisode
 from .filling import extend, relisted
 from .late_steps import LateSteps, as_columns
-from .observation_watch import expect_finite
+from .observation_watch import expect_finite, explain_dtype
 from .running import Running
 from .step_block import BlockColumns, StepBlock, Stretch
 
@@ -251,10 +251,10 @@ class RunningEpisodes(Running):
 
     @override
     def explain(self, error: Exception) -> None:
-        expect_finite(
-            [episode for episode in (*self.done, *self.episodes) if episode.is_reset],
-            "the module could not act",
-        )
+        begun = [episode for episode in (*self.done, *self.episodes) if episode.is_reset]
+        expect_finite(begun, "the module could not act")
+        for episode in begun:
+            explain_dtype(error, episode.get_observations(-1), "the module could not act")
 
 
 def _fill(episode: SingleAgentEpisode, stretch: Stretch, columns: BlockColumns) -> None:

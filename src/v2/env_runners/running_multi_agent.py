@@ -19,6 +19,7 @@ from ..episodes.multi_agent import MappingFn, MultiAgentEpisode
 from .agent_layout import Crew
 from .episode_metrics import EndedEpisode
 from .filling import relisted
+from .observation_watch import explain_dtype
 from .running import Running, Sums
 
 _MOST_GAP_STEPS: Final = 100_000
@@ -234,6 +235,8 @@ class RunningMultiAgentEpisodes(Running):
         spaces = self._spaces[0]
         for index, observations in enumerate(self.seen):
             for agent, observation in observations.items():
+                where = f"modules could not act: agent {agent!r} of environment {index}"
+                explain_dtype(error, observation, where)
                 shape, obs_shape = getattr(spaces.get(agent), "shape", None), np.shape(observation)
                 if shape is not None and obs_shape != shape:
                     reason = f"an observation of shape {obs_shape}"
@@ -242,7 +245,7 @@ class RunningMultiAgentEpisodes(Running):
                 else:
                     continue
                 raise SpaceError(
-                    f"modules could not act: agent {agent!r} of environment {index}",
+                    where,
                     expected=f"finite numbers of shape {shape}",
                     found=reason,
                     hint="look at what the environment's reset() and step() return for it.",

@@ -30,6 +30,17 @@ def step_error(index: int, what: str, found: str) -> EnvStepError:
     )
 
 
+def not_a_reward(index: int, found: str) -> EnvStepError:
+    """Return the error for a reward that is not a number."""
+    return EnvStepError(
+        f"environment {index} returned a reward from step() that is no number",
+        expected="a number",
+        found=found,
+        hint="return 0.0 if nothing was earned.",
+        index=index,
+    )
+
+
 def told(error: BaseException) -> str:
     """What an environment raised, in a line."""
     return visible(f"{type(error).__name__}: {error}".strip().replace("\n", " "), 2000)

@@ -11,6 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from ...core.errors import ConfigError
+from ...core.text.visible import visible
 from ..episodes.errors import MultiAgentEnvError
 from .context import EnvContext
 from .multi_agent_env import spaces_by_agent
@@ -209,6 +210,7 @@ def _checked(env: Any) -> Any:
 def _five(index: int, returned: Any) -> Any:
     """What `step` returned, if it is five dicts by agent."""
     if type(returned) is tuple and [*map(type, returned)] == _DICTS:
+        _check_rewards(index, returned[1])
         return returned
     if not isinstance(returned, (tuple, list)) or len(returned) != len(_RETURNED):
         raise MultiAgentEnvError(
@@ -224,7 +226,23 @@ def _five(index: int, returned: Any) -> Any:
             if value is None and name == "infos":
                 continue
             raise _not_by_agent(index, "step()", name, value)
+    _check_rewards(index, returned[1])
     return returned
+
+
+def _check_rewards(index: int, rewards: Mapping[Any, Any]) -> None:
+    for agent, reward in rewards.items():
+        try:
+            float(reward)
+        except (TypeError, ValueError):
+            raise MultiAgentEnvError(
+                f"environment {index} returned a reward of agent {agent!r} that is no number",
+                expected="a number",
+                found=visible(repr(reward), 100),
+                hint="leave the agent out of the rewards, or return 0.0, if it earned nothing.",
+                index=index,
+                agent_id=agent,
+            ) from None
 
 
 def _not_by_agent(index: int, where: str, name: str, value: Any) -> MultiAgentEnvError:

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 import gymnasium as gym
 
 from ...core.errors import ConfigError, UnsafeCheckpointError
+from ...core.importing.ray_modules import loaded_module
 from ...core.text.near_names import did_you_mean
 from .context import EnvContext
 from .wrapping import WRAPPERS, wrapped
@@ -39,8 +40,13 @@ def register_env(name: str, env_creator: EnvCreator) -> None:
 
 
 def is_registered(name: str) -> bool:
-    """Whether `register_env` gave that name a meaning."""
-    return name in _creators
+    """Return True if `register_env`, ours or Ray's, gave that name a meaning."""
+    return name in _creators or _creator_of_ray(name) is not None
+
+
+def creators_for(env: str) -> dict[str, EnvCreator]:
+    """Return the registered functions that a name refers to, also inside wrappers."""
+    return {name: creator for name, creator in _creators.items() if name in env}
 
 
 def known_envs() -> list[str]:
@@ -67,7 +73,8 @@ def env_creator_of(env: Any) -> EnvCreator:
             "config.",
         )
     if isinstance(env, str):
-        return _creators.get(env) or _in_wrapper(env) or _by_gymnasium(env)
+        creator_of_name = _creators.get(env) or _creator_of_ray(env)
+        return creator_of_name or _in_wrapper(env) or _by_gymnasium(env)
     if callable(env):
         creator: EnvCreator = env
         return creator
@@ -169,6 +176,16 @@ def check_env_config(env: Any, env_config: Any) -> None:
 
 class UnknownEnvError(ConfigError, gym.error.NameNotFound):
     """No environment of that name is registered."""
+
+
+def _creator_of_ray(name: str) -> EnvCreator | None:
+    """What a name stands for in Ray's registry, if that has been imported."""
+    module = loaded_module("ray.tune.registry")
+    registry = None if module is None else module._global_registry
+    if registry is None or not registry.contains("env_creator", name):
+        return None
+    creator: EnvCreator = registry.get("env_creator", name)
+    return creator
 
 
 def _times(name: str) -> float:

@@ -14,6 +14,7 @@ from gymnasium.vector.utils import concatenate, create_empty_array
 from typing_extensions import override
 
 from ...core.spaces.fit import explain_mismatch
+from ...core.text.visible import visible
 from .env_memory import memory_of, remember
 from .failures import told
 from .generator_states import generator_of, generator_state
@@ -40,6 +41,7 @@ class Report:
         fatal: The method that failed for good, if the environment is not to be restarted.
         error: The exception, if `fatal` is set and it can be pickled.
         mismatch: Why the observation does not fit the space.
+        not_a_reward: The reward as text, if it is not a number.
         ends: Whether the episode was terminated or truncated, if the vector must not know it.
     """
 
@@ -48,6 +50,7 @@ class Report:
     fatal: str | None = None
     error: BaseException | None = None
     mismatch: str | None = None
+    not_a_reward: str | None = None
     ends: tuple[bool, bool] | None = None
 
     def __init__(self, info: dict[str, Any]) -> None:
@@ -105,6 +108,10 @@ class RestartingEnv(gym.Wrapper[Any, Any, Any, Any]):
             return observation, 0.0, False, False, {REPORT: report}
         report = Report(info)
         self._is_over = bool(terminated or truncated)
+        try:
+            reward = float(reward)
+        except (TypeError, ValueError):
+            report.not_a_reward, reward = visible(repr(reward), 100), 0.0
         if _RESETS_IN_SAME_STEP:
             report.ends = bool(terminated), bool(truncated)
             terminated = truncated = False

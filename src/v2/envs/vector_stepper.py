@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.vector.utils import iterate
 
 from ...core.errors import ConfigError
-from .failures import EnvProcessError, step_error, told
+from .failures import EnvProcessError, not_a_reward, step_error, told
 from .restarting_env import REPORT, Report
 from .rows import RowReader, outside_of_space
 
@@ -172,6 +172,8 @@ class VectorStepper:
             self.num_restarts += report.restarts
             if report.mismatch is not None:
                 raise outside_of_space(index, report.mismatch)
+            if report.not_a_reward is not None:
+                raise not_a_reward(index, report.not_a_reward)
             if report.fatal is not None:
                 raise step_error(index, report.fatal, report.failure or "") from report.error
             if report.failure is not None:

@@ -45,7 +45,7 @@ def distribution_class(action_space: Space[Any]) -> type[Distribution]:
     raise UnsupportedSpaceException(
         f"no default distribution for actions of {action_space!r}",
         expected="Discrete, MultiDiscrete, Box of floats, or a Dict or Tuple of these",
-        hint="set `self.action_dist_cls` in setup() of a module of your own.",
+        hint="set `self.action_dist_cls` in setup() of a custom module.",
     )
 
 
@@ -61,7 +61,7 @@ def _check_box(space: spaces.Box) -> None:
             f"actions of several axes {space.shape} have no default distribution",
             expected="a flat Box",
             found=repr(space),
-            hint="flatten the action space, or set `self.action_dist_cls` of a module of your own.",
+            hint="flatten the action space, or set `self.action_dist_cls` in a custom module.",
         )
 
 

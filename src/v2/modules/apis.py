@@ -1,6 +1,6 @@
-"""What an RLModule can promise beside its forward methods, one small interface each.
+"""Optional interfaces of an RLModule, in addition to its forward methods.
 
-A module inherits those it keeps; pipelines and learners ask with `isinstance`.
+A module inherits from those that it implements; pipelines and learners check with `isinstance`.
 """
 
 from __future__ import annotations

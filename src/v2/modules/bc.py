@@ -25,12 +25,12 @@ class DefaultBCTorchRLModule(TorchRLModule):
 
     @property
     def encoder(self) -> Any:
-        """What encodes observations; RLlib's name for it is private."""
+        """The encoder of observations, which is private in RLlib."""
         return self._encoder
 
     @property
     def pi(self) -> Any:
-        """The head of actions, likewise."""
+        """The action head, which is private in RLlib."""
         return self._pi_head
 
     @override

@@ -71,7 +71,7 @@ class Catalog:
 
     @property
     def encoder_config(self) -> Any:
-        """What the encoder is built from."""
+        """The config from which the encoder is built."""
         return self._encoder_config
 
     @property
@@ -122,7 +122,7 @@ class Catalog:
             expected="a Box of one axis, or of three for images",
             hint="flatten it to one axis, or give it three."
             if is_matrix
-            else "put FlattenObservations in front, or write a module of your own.",
+            else "add FlattenObservations before the module, or write a custom module.",
         )
 
     @classmethod

@@ -86,7 +86,7 @@ class DQNCatalog(Catalog):
                 "DQN",
                 expected="a Discrete action space",
                 found=repr(action_space),
-                hint="SAC and PPO learn to act in a Box.",
+                hint="train PPO or SAC." if isinstance(action_space, spaces.Box) else "train PPO.",
             )
         self.num_atoms = int(self._model_config_dict.get("num_atoms") or 1)
         self.af_head_config: Any = self._get_head_config(int(action_space.n) * self.num_atoms)

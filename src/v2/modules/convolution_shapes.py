@@ -91,5 +91,5 @@ def default_filters(shape: Sequence[int]) -> list[list[Any]]:
     raise ConfigError(
         f"there are no default conv_filters for images of shape {tuple(shape)}",
         expected=f"{', '.join(map(str, DEFAULT_FILTERS))} pixels a side",
-        hint="give conv_filters in the model_config, one [channels, kernel, stride] per layer.",
+        hint="set conv_filters in the model_config, one [channels, kernel, stride] per layer.",
     )

@@ -56,7 +56,7 @@ class DensePass:
         return None if layers is None or of_head is None else cls([*layers, *of_head], head)
 
     def __call__(self, batch: Mapping[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """Give what the networks give for a batch, to the last digit."""
+        """Return the outputs of the networks for a batch, bit-identical to torch's."""
         x = batch[Columns.OBS]
         for weight, bias, activate in self._layers:
             x = linear(x, weight, bias)
@@ -95,7 +95,7 @@ def layers_in(stack: Any) -> Layers | None:
 
 
 def is_unwatched(module: nn.Module, *methods: str) -> bool:
-    """Whether nobody hooked into a module, or gave it a `forward` or other methods of its own."""
+    """Return True if a module has no hooks and no overridden `forward` or other `methods`."""
     own = vars(module)
     has_own = any(name in own for name in ("forward", *methods))
     return not has_own and not any(own[name] for name in _HOOKS)

@@ -1,4 +1,4 @@
-"""A module whose network is data: what stands for a class of its author's that is not here."""
+"""A module whose network is described as data, in place of a missing custom class."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .torch_rl_module import TorchRLModule
 
 
 class DescribedTorchRLModule(TorchRLModule, ValueFunctionAPI):
-    """A described network; its weights keep the names of the file, its state is one entry a layer.
+    """A described network; its weights keep their names, its state has one entry per layer.
 
-    The description stands in the settings as `rlconnect_network`, with the shapes of all weights.
+    The settings contain the description as `rlconnect_network`, with the shapes of all weights.
 
     Example:
         >>> import torch
@@ -57,7 +57,7 @@ class DescribedTorchRLModule(TorchRLModule, ValueFunctionAPI):
         size = int(self.action_dist_cls.required_input_dim(space=self.action_space))
         bound = bind(network, network.shapes, shapes, {"logits": size, "q": size})
         net = TensorNetwork(bound)
-        # Shared, not nested: names stay as they are in the file.
+        # Shared, not nested, so that the names of the file do not change.
         self._parameters, self._modules = net._parameters, net._modules
         object.__setattr__(self, "_net", net)
         self.network = network

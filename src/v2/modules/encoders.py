@@ -61,7 +61,7 @@ class TorchCNNEncoder(TorchModel, Encoder):
 
 
 class _RecurrentEncoder(TorchModel, Encoder):
-    """What LSTM and GRU share: a tokenizer in front, the batch axis before the layers' axis."""
+    """Base class of LSTM and GRU encoders, with a tokenizer; states are batch-first."""
 
     config: RecurrentEncoderConfig
     _state_keys: tuple[str, ...]
@@ -104,7 +104,7 @@ class _RecurrentEncoder(TorchModel, Encoder):
         return {key: torch.zeros(shape) for key in self._state_keys}
 
     def _outputs(self, features: Tensor, out: Tensor, *states: Tensor) -> dict[str, Any]:
-        """Columns of the layer's output, through the gate added to the features if there is one."""
+        """Return the output columns, with the gated residual connection if there is one."""
         return {
             ENCODER_OUT: out if self.gate is None else features + self.gate(out),
             Columns.STATE_OUT: {
@@ -173,7 +173,7 @@ class TorchMultiStreamEncoder(TorchModel, Encoder):
 
     def __init__(self, config: MultiStreamEncoderConfig) -> None:
         super().__init__(config)
-        streams = sorted(config.base_encoder_configs.items())  # features lie in order of name
+        streams = sorted(config.base_encoder_configs.items())  # features are sorted by name
         self.base_encoders = nn.ModuleDict(
             {name: stream.build(framework="torch") for name, stream in streams}
         )

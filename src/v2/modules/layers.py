@@ -253,7 +253,7 @@ class _Head(TorchModel):
 
 
 class TorchMLPHead(_Head):
-    """Dense layers; with `clip_log_std` the second half of the outputs is held in bounds."""
+    """Dense layers; with `clip_log_std`, the second half of the outputs is clipped."""
 
     def __init__(self, config: MLPHeadConfig) -> None:
         super().__init__(config)

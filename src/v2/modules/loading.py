@@ -114,11 +114,11 @@ def misfit_with(path: str | os.PathLike[str], model_config: Any) -> WeightsError
 
 
 class _Loader:
-    """Builds modules of one checkpoint.
+    """Builds the modules of one checkpoint.
 
-    `overrides` are constructor arguments that go before the saved ones; `described` are networks as
-    data, for modules whose class is not here. `is_mine` if nobody else has the checkpoint's arrays,
-    so that they may become weights as they are.
+    `overrides` are constructor arguments that replace saved ones. `described` are networks as data,
+    for modules whose class is missing. With `is_mine`, nothing else uses the checkpoint's arrays,
+    so that they become the weights without a copy.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What to say where the settings of a module and the weights beside them disagree."""
+"""Errors for settings of a module that contradict its weights."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def deciding(names: Iterable[str], settings: Mapping[str, Any]) -> str:
 
 
 def warn_of_encoders(record: Any, settings: Mapping[str, Any]) -> None:
-    """Tell where a file says of its encoders what its weights do not."""
+    """Warn if the settings of encoders differ from what the weights imply."""
     setting, done = record.model_config.get("vf_share_layers"), settings.get("vf_share_layers")
     if setting is not None and done is not None and bool(setting) != bool(done):
         warnings.warn(

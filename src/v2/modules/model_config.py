@@ -15,7 +15,7 @@ is added to the features in front of it through a gate that starts closed."""
 
 @dataclass
 class DefaultModelConfig:
-    """How a default network is built; any of it may also be given as a dict.
+    """Settings of default networks; they can also be passed as a dict.
 
     Each `*_kernel_initializer` and `*_bias_initializer` is the name of a `torch.nn.init` function
     that works in place, such as "xavier_uniform_", or such a function, or None for torch's
@@ -30,11 +30,11 @@ class DefaultModelConfig:
             "same" or "valid"; None takes the default for 10, 42, 64, 84 or 96 pixels a side.
         conv_activation: After each convolution.
         head_fcnet_hiddens: Sizes of the layers between the encoder and each head's output.
-        head_fcnet_activation: After each of them, not after the output.
-        head_fcnet_use_layernorm: Whether to normalise between each layer and its activation.
-        free_log_std: Whether the deviations of continuous actions are parameters of their own,
-            not outputs of the network.
-        log_std_clip_param: Bound on their logarithms' magnitude.
+        head_fcnet_activation: Activation after each of them, except after the output.
+        head_fcnet_use_layernorm: Whether to normalize between each layer and its activation.
+        free_log_std: Whether the standard deviations of continuous actions are parameters instead
+            of network outputs.
+        log_std_clip_param: Bound on the magnitude of their logarithms.
         vf_share_layers: Whether actor and critic share one encoder.
         use_lstm: Whether an LSTM follows the encoder.
         max_seq_len: Steps a training sequence is cut into.
@@ -94,12 +94,12 @@ class DefaultModelConfig:
 
 
 def initializers(settings: Mapping[str, Any], prefix: str, *layers: str) -> dict[str, Any]:
-    """What fills weights and biases, under the names that configs of networks have for it.
+    """Return the initializers of weights and biases, under the names of network configs.
 
     Args:
-        settings: All of them.
-        prefix: What the settings begin with: `fcnet`, `conv`.
-        layers: What their names in a network's config begin with: `hidden_layer_weights`.
+        settings: All settings.
+        prefix: Prefix of the settings: `fcnet`, `conv`.
+        layers: Prefixes of the names in a network config: `hidden_layer_weights`.
 
     Example:
         >>> initializers({**vars(DefaultModelConfig()), "conv_bias_initializer": "zeros_"},
@@ -123,7 +123,7 @@ DENSE_LAYERS: Final = (
 
 
 def as_settings(model_config: Any) -> dict[str, Any]:
-    """Settings as a dict of their own, whether given as a dict, a dataclass or None."""
+    """Return a copy of the settings as a dict, from a dict, a dataclass or None."""
     if model_config is None:
         return {}
     if is_dataclass(model_config) and not isinstance(model_config, type):

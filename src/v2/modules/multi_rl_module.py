@@ -232,7 +232,7 @@ class MultiRLModule(RLModule):
         inference_only: bool = False,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Give the weights by module id, of `components` alone, or of all but `not_components`."""
+        """Return the weights by module id, only of `components`, or without `not_components`."""
         return {
             module_id: module.get_state(
                 components=self._get_subcomponents(module_id, components),
@@ -272,6 +272,6 @@ class MultiRLModule(RLModule):
 
 
 def _passes(kind: type[MultiRLModule]) -> tuple[Any, ...]:
-    """What a forward pass that acts goes through."""
+    """Return the methods that a forward pass for inference calls."""
     exploring = kind.forward_exploration, kind._forward_exploration
     return *exploring, kind.forward_inference, kind._forward_inference, kind._each

@@ -30,16 +30,16 @@ def _multi_rl_module() -> Any:
 
 @dataclass
 class MultiRLModuleSpec(SpecData):
-    """What a multi-module is built from: one spec per module id.
+    """Specification of a multi-module: one spec per module id.
 
     Args:
-        multi_rl_module_class: The class that holds the modules.
-        observation_space: For a class of your own that has one.
-        action_space: For a class of your own that has one.
-        inference_only: Whether all modules are; None asks them.
-        model_config: Settings for a class of your own.
-        rl_module_specs: Module id to spec.
-        load_state_path: A checkpoint a learner starts from.
+        multi_rl_module_class: The class of the multi-module.
+        observation_space: For a custom class with its own space.
+        action_space: For a custom class with its own space.
+        inference_only: Whether all modules are for inference only; None uses their own settings.
+        model_config: Settings of a custom class.
+        rl_module_specs: The specs by module id.
+        load_state_path: A checkpoint from which a learner loads the weights.
         modules_to_load: Ids of the modules it takes from there; None for all.
         module_specs: The older name of `rl_module_specs`.
     """
@@ -62,7 +62,7 @@ class MultiRLModuleSpec(SpecData):
                 "MultiRLModuleSpec(rl_module_specs=...)",
                 expected="a dict of module id to RLModuleSpec",
                 found=type(self.rl_module_specs).__name__,
-                hint="give an RLModuleSpec for all modules to config.rl_module() directly.",
+                hint="pass one RLModuleSpec for all modules to config.rl_module() directly.",
             )
         if self.inference_only is None:
             specs = self.rl_module_specs.values()
@@ -91,7 +91,7 @@ class MultiRLModuleSpec(SpecData):
         return module
 
     def add_modules(self, module_specs: Mapping[str, RLModuleSpec], override: bool = True) -> None:
-        """Add specs; one that is there already is replaced, or without `override` updated."""
+        """Add specs; an existing one is replaced, or updated without `override`."""
         for module_id, spec in module_specs.items():
             if override or module_id not in self.rl_module_specs:
                 self.rl_module_specs[module_id] = spec
@@ -105,7 +105,7 @@ class MultiRLModuleSpec(SpecData):
 
     @classmethod
     def from_module(cls, module: MultiRLModule) -> MultiRLModuleSpec:
-        """Describe a multi-module that is there already."""
+        """Describe an existing multi-module."""
         return cls(
             multi_rl_module_class=type(module),
             observation_space=module.observation_space,
@@ -148,12 +148,13 @@ class MultiRLModuleSpec(SpecData):
         )
 
     def update(self, other: MultiRLModuleSpec | RLModuleSpec, override: bool = False) -> None:
-        """Take over specs, or one spec for all modules.
+        """Update from other specs, or from one spec for all modules.
 
         Args:
-            other: Specs by id, or one for each of ours.
-            override: Of specs by id, whether theirs replaces ours; otherwise its fields replace
-                those of ours. Of one spec, whether its fields do; otherwise they fill empty ones.
+            other: Specs by id, or one spec that applies to each of ours.
+            override: For specs by id, whether they replace ours; otherwise, their fields replace
+                ours. For one spec, whether its fields replace ours; otherwise, they only fill empty
+                ones.
         """
         if isinstance(other, RLModuleSpec):
             for spec in self.rl_module_specs.values():
@@ -192,4 +193,4 @@ RECORDS: Final[Records] = {
     "RLModuleSpec": RLModuleSpec.in_file,
     "SingleAgentRLModuleSpec": RLModuleSpec.in_file,
 }
-"""What makes a spec of the attributes that a pickle holds of one, by its class's name."""
+"""Functions that restore specs from pickled attributes, by class name."""

@@ -1,4 +1,4 @@
-"""What networks are built from: small dataclasses with a `build` method; no torch needed here."""
+"""Configs of networks: small dataclasses with a `build` method, without importing torch."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class MLPHeadConfig(_MLPConfig):
 
 @dataclass
 class FreeLogStdMLPHeadConfig(_MLPConfig):
-    """Dense layers for the means of actions; their deviations are parameters of their own."""
+    """Dense layers for the means of actions; the standard deviations are free parameters."""
 
     def build(self, framework: str = "torch") -> TorchModel:
         """Make the head."""
@@ -185,11 +185,11 @@ class RecurrentEncoderConfig(ModelConfig):
         hidden_dim: Its cells.
         num_layers: Layers on top of each other.
         batch_major: Whether the batch axis comes before the time axis.
-        hidden_weights_initializer: Of its weights; its further arguments follow.
-        use_bias: Whether it adds biases; what fills them follows.
-        tokenizer_config: The encoder before it; None feeds observations as they are.
-        is_residual: Whether the features of the tokenizer go on beside the layer, whose output is
-            added to them through a gate that starts closed. RLlib has nothing like it.
+        hidden_weights_initializer: Initializer of its weights, followed by its arguments.
+        use_bias: Whether it has biases, followed by their initializer.
+        tokenizer_config: The encoder before it; with None, observations are its input.
+        is_residual: Whether to add its output to the features of the tokenizer, through a gate that
+            is initially closed. RLlib has no equivalent.
     """
 
     recurrent_layer_type: str = "lstm"
@@ -277,7 +277,7 @@ class MultiStreamEncoderConfig(_DenseConfig):
 
 
 def _torch(framework: str) -> AbstractContextManager[None]:
-    """Where the networks of a framework are imported."""
+    """Context in which the networks of a framework are imported."""
     if framework != "torch":
         raise ConfigError("the framework of a network", expected="'torch'", found=repr(framework))
     return torch_needed("a network")

@@ -39,7 +39,7 @@ class Model(abc.ABC):
         self.config: Any = config
 
     def get_initial_state(self) -> dict[str, Any]:
-        """Give the state before the first step, without a batch axis; empty for a stateless one."""
+        """Return the state before the first step, without a batch axis; empty if stateless."""
         return {}
 
     @abc.abstractmethod

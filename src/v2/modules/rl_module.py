@@ -66,7 +66,7 @@ class RLModuleConfig:
 
 
 class _ConfigOfModule:
-    """`module.config`: made when it is asked for, and gone where a module has one of its own."""
+    """`module.config`: created on first access, and replaced by a module's own attribute."""
 
     def __get__(self, module: Any, owner: type[Any]) -> Any:
         if module is None:
@@ -127,7 +127,7 @@ class RLModule(Checkpointable):
         self.model_config: Any = {} if model_config is None else model_config
         self.action_dist_cls: Any = None
         self.catalog: Any = None
-        # A module may have networks of its own for spaces no catalog knows: the error waits
+        # A module may define its own networks for spaces that no catalog supports: the error waits
         # until somebody asks for the catalog.
         self._catalog_ctor_error: Exception | None = None
         self._catalog_class = catalog_class = catalog_class or self._default_catalog
@@ -190,12 +190,12 @@ class RLModule(Checkpointable):
         return self._forward_exploration if explore else self._forward_inference
 
     def steady_pass(self, explore: bool) -> Callable[..., dict[str, Any]]:
-        """Give what acts for many steps, between which nobody changes a layer's mode."""
+        """Return a forward pass for many steps, during which the mode of layers is not changed."""
         return self.forward_exploration if explore else self.forward_inference
 
     @classmethod
     def explores_apart(cls) -> bool:
-        """True if exploring or acting best is a pass of its own."""
+        """Return True if exploration and inference use different forward passes."""
         passes = cls._forward_exploration, cls._forward_inference
         return passes != (RLModule._forward_exploration, RLModule._forward_inference)
 
@@ -221,7 +221,7 @@ class RLModule(Checkpointable):
     # Recurrent state
 
     def get_initial_state(self) -> dict[str, Any]:
-        """Give the state before an episode's first step, without a batch axis; {} if stateless."""
+        """Return the initial state of an episode, without a batch axis; {} if stateless."""
         return {}
 
     def is_stateful(self) -> bool:

@@ -42,7 +42,7 @@ class RowPart:
 
     @property
     def share(self) -> float:
-        """How much of the whole counts here."""
+        """Share of the total."""
         return 0.0 if self.is_stand_in else len(self) / self.whole
 
 

@@ -36,10 +36,10 @@ class Scheduler:
     def validate(
         *, fixed_value_or_schedule: Any, setting_name: str = "a schedule", description: str = ""
     ) -> None:
-        """Check a setting.
+        """Validate a setting.
 
         Raises:
-            ConfigError: It is neither a number nor points that begin at step 0 in order.
+            ConfigError: It is neither a number nor a list of points in order, starting at step 0.
         """
         if isinstance(fixed_value_or_schedule, (int, float)) or fixed_value_or_schedule is None:
             return
@@ -60,7 +60,7 @@ class Scheduler:
         return self._value
 
     def set_current_value(self, value: float) -> None:
-        """Go on from a value; it stays until the next `update`."""
+        """Set the current value, until the next `update`."""
         self._value = float(value)
 
     def update(self, timestep: int) -> float:

@@ -36,7 +36,7 @@ class SpecData:
         trust: Words = None,
         module_classes: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Take back what `to_dict` gave.
+        """Restore a spec from the output of `to_dict`.
 
         Args:
             d: The data.
@@ -44,7 +44,7 @@ class SpecData:
             module_classes: Another spelling of `trust`.
 
         Raises:
-            UnknownClassError: It names classes that nobody has given; all are told.
+            UnknownClassError: Classes are missing; the error lists all of them.
         """
         names = Names(Trust.of(trust) | Trust.of(module_classes))
         spec = cls.in_file(d, names)
@@ -54,7 +54,7 @@ class SpecData:
     @classmethod
     @abc.abstractmethod
     def in_file(cls, d: Mapping[str, Any], names: Names) -> Self:
-        """What a file holds of a spec, `to_dict`'s data or the attributes of a pickled one."""
+        """Restore a spec from `to_dict` data or pickled attributes in a file."""
 
 
 def space_data(space: Space[Any] | None) -> Any:
@@ -68,12 +68,12 @@ def space_of(data: Any) -> Any:
 
 
 NAMES: Final = (str, GlobalRef, Opaque)
-"""What a file has where a class is."""
+"""Types that represent classes in a file."""
 
 
 @dataclass
 class RLModuleSpec(SpecData):
-    """What one module is built from.
+    """Specification of one module.
 
     Args:
         module_class: The class.
@@ -115,11 +115,11 @@ class RLModuleSpec(SpecData):
             ConfigError: The class or a space is missing.
         """
         if self.module_class is None:
-            raise ConfigError("the RLModule class is not set", hint="give module_class.")
+            raise ConfigError("the RLModule class is not set", hint="set module_class.")
         if self.observation_space is None:
-            raise ConfigError("Observation space is not set", hint="give observation_space.")
+            raise ConfigError("Observation space is not set", hint="set observation_space.")
         if self.action_space is None:
-            raise ConfigError("Action space is not set", hint="give action_space.")
+            raise ConfigError("Action space is not set", hint="set action_space.")
         module: RLModule = self.module_class(
             observation_space=self.observation_space,
             action_space=self.action_space,
@@ -132,10 +132,10 @@ class RLModuleSpec(SpecData):
 
     @classmethod
     def from_module(cls, module: RLModule) -> RLModuleSpec:
-        """Describe a module that is there already.
+        """Describe an existing module.
 
         Raises:
-            ConfigError: It is a multi-module.
+            ConfigError: The module is a multi-module.
         """
         from .multi_rl_module import MultiRLModule
 
@@ -196,7 +196,7 @@ class RLModuleSpec(SpecData):
             )
         for part in fields(self):
             mine, theirs = getattr(self, part.name), getattr(other, part.name)
-            # A module meant for acting alone stays so: False is what nobody has said.
+            # An inference-only module stays inference-only: False is the default.
             is_said = not _is_empty(theirs) and (part.name != "inference_only" or theirs)
             if is_said and (override or _is_empty(mine)):
                 setattr(self, part.name, theirs)

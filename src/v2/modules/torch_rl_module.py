@@ -86,7 +86,7 @@ class TorchRLModule(nn.Module, RLModule):
 
     @override
     def steady_pass(self, explore: bool) -> Callable[..., dict[str, Any]]:
-        """Give what acts for many steps; where all layers act already, none is looked at again."""
+        """Return a forward pass for many steps; if all layers are in eval mode, it is unchecked."""
         ours = TorchRLModule.forward_exploration if explore else TorchRLModule.forward_inference
         usual = super().steady_pass(explore)
         if getattr(usual, "__func__", None) is not ours or _layers_in_training(self):
@@ -105,7 +105,7 @@ class TorchRLModule(nn.Module, RLModule):
         return passed
 
     def _repeated_pass(self, explore: bool) -> Callable[..., dict[str, Any]]:
-        """Return the bare pass, or a quicker form of it, while nobody changes the networks."""
+        """Return the bare forward pass, or a faster form of it while the networks do not change."""
         return self.bare_pass(explore)
 
     @override
@@ -183,7 +183,7 @@ class TorchRLModule(nn.Module, RLModule):
 
 
 def _as_array(value: Any) -> Any:
-    """A weight as an array of its own: later training must not change a state already taken."""
+    """Return a copy of a weight as an array, so that later training does not change it."""
     if not isinstance(value, torch.Tensor):
         return value
     value = value.detach()
@@ -214,7 +214,7 @@ class Evaluation:
         self._switched: list[nn.Module] = []
 
     def __reduce__(self) -> Any:
-        """A copy of a module is in nobody's use."""
+        """Copy a module as unused."""
         return type(self), ()
 
     def enter(self, module: nn.Module) -> bool:
@@ -226,7 +226,7 @@ class Evaluation:
                     return False
                 self._switched = training
                 if all(_is_plain(type(layer)) for layer in training):
-                    for layer in training:  # what eval() does, without a module's costly setattr
+                    for layer in training:  # like eval(), without a module's slow setattr
                         vars(layer)["training"] = False
                 else:
                     module.eval()
@@ -234,7 +234,7 @@ class Evaluation:
             return True
 
     def leave(self) -> None:
-        """Let layers train again that did, if nobody else acts."""
+        """Switch layers back to training mode, unless another thread runs the module."""
         with self._turn:
             self._inside -= 1
             if not self._inside:
@@ -276,19 +276,19 @@ def tensor_over(array: Any) -> Tensor:
 
 
 def built_bare(build: Callable[[], _Module]) -> _Module:
-    """What `build` makes, with weights that have shapes and no memory, on torch's device "meta".
+    """Call `build` and return a module whose weights have shapes but no memory (device "meta").
 
-    Built anew it would take memory and draw random numbers for what a file replaces at once.
+    Building it normally would allocate memory and draw random numbers that are then overwritten.
     """
     with torch.device("meta"):
         return build()
 
 
 def adopt(module: nn.Module, weights: Mapping[str, Any]) -> bool:
-    """Make arrays the weights of a module built bare; False if it needs more than they are.
+    """Use arrays as the weights of a module built bare; return False if that is not possible.
 
-    Nobody else may write to the arrays from then on. It needs more where a weight has two names,
-    where one is missing, or where it keeps tensors that are no weights.
+    The arrays must not be written to by others. It is not possible if a weight has two names, if
+    one is missing, or if the module has other tensors.
     """
     parts: dict[str, Any] = module.state_dict(keep_vars=True)
     saved = {id(part) for part in parts.values()}
@@ -314,7 +314,7 @@ def adopt(module: nn.Module, weights: Mapping[str, Any]) -> bool:
 
 
 def _owner(array: Any) -> Any:
-    """What an array's memory belongs to."""
+    """Return the owner of an array's memory."""
     while isinstance(array, np.ndarray) and array.base is not None:
         array = array.base
     return array

@@ -38,7 +38,7 @@ def locate_component(path: str | os.PathLike[str]) -> Node:
         CheckpointError: It is no checkpoint, or may not be read.
     """
     root = Path(os.path.abspath(os.fspath(path)))
-    if not root.exists():
+    if not os.path.exists(root):
         raise CheckpointNotFoundError(f"there is no checkpoint at {root}")
     return locate(root, limits_in_force())
 

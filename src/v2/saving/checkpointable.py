@@ -190,7 +190,7 @@ class Checkpointable(abc.ABC):
                         expected=", ".join(components) or "none at all",
                     )
                 below = part_of(path, _folder_name(first))
-                place = below if below.is_dir() else path
+                place = below if os.path.isdir(below) else path
                 with at(first):
                     components[first].restore_from_path(place, component=rest or None, **kwargs)
                 self._restored(component)
@@ -201,7 +201,7 @@ class Checkpointable(abc.ABC):
                     self.set_state(state)
             for name, part in components.items():
                 place = part_of(path, _folder_name(name))
-                if place.is_dir():
+                if os.path.isdir(place):
                     with at(name):
                         part.restore_from_path(place, **kwargs)
             self._restored(None)

@@ -49,8 +49,8 @@ FUNCTION: Final = Slot("a function that is called", fits=callable)
 ENVIRONMENT: Final = Slot("an environment", fits=callable, register="register_env(name, creator)")
 
 
-_ASYNCHRONOUS: Final = ("APPO", "IMPALA")
-"""What learns while it samples, and so comes out differently each time; it does not train here."""
+_LIKE_PPO: Final = ("A2C", "A3C", "APPO", "IMPALA")
+"""Algorithms with networks like PPO's; they do not train here."""
 
 
 def algorithm_named(name: str) -> Any:
@@ -64,7 +64,7 @@ def algorithm_named(name: str) -> Any:
         otherwise = (
             "others can be loaded and run, not trained, without Ray: rlconnect.legacy.Policy."
         )
-        if name in _ASYNCHRONOUS:
+        if str(name).upper() in _LIKE_PPO:
             hint = "PPO trains the same networks, sampling and learning by turns."
         else:
             hint = did_you_mean(str(name), pairs, otherwise=otherwise)

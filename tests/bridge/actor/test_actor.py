@@ -235,7 +235,7 @@ def test_several_policies_play_their_agents(rng, tmp_path):
     assert np.array_equal(by_name.act({names[0]: obs["left"]})[names[0]], actions["left"])
     with pytest.raises(UnknownNameError, match="no policy plays agent 'left'"):
         by_name.act(obs)
-    with pytest.raises(PieceError, match="nobody says which agent"):
+    with pytest.raises(PieceError, match="the agent of this observation is unknown"):
         actor.act(obs["left"])
 
 

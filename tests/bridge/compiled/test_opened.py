@@ -214,3 +214,26 @@ def test_a_program_is_looked_for_in_the_folder_alone(tmp_path):
 
     assert program_in(below) == below / "policy.onnx"
     assert program_in(tmp_path) is None
+
+
+def test_the_onnx_runtime_prints_nothing(capfd):
+    """An operator that fails is raised; the runtime's log has colors of a terminal."""
+    pytest.importorskip("onnxruntime")
+    onnx = pytest.importorskip("onnx")
+    from rlconnect.bridge.exported.opened import onnx_session
+
+    make, number = onnx.helper, onnx.TensorProto
+    graph = make.make_graph(
+        [make.make_node("Reshape", ["x", "shape"], ["y"])],
+        "graph",
+        [make.make_tensor_value_info("x", number.FLOAT, [None])],
+        [make.make_tensor_value_info("y", number.FLOAT, [None, None])],
+        [make.make_tensor("shape", number.INT64, [2], [2, 2])],
+    )
+    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 18)], ir_version=9)
+    session = onnx_session(model.SerializeToString())
+
+    with pytest.raises(Exception, match="Reshape"):
+        session.run(None, {"x": np.zeros(3, np.float32)})
+
+    assert capfd.readouterr() == ("", "")

@@ -112,7 +112,7 @@ def test_a_card_tells_what_it_is():
     assert "| observations | `Box(3,) float32 within [-8, 8], bounds vary` |" in text
     assert "MeanStdObservationFilterAgentConnector" in text
     assert 'rlconnect.load("hf://me/pendulum")' in text
-    assert "Trained by Ray 2.7.2" in text
+    assert "Trained by Ray `2.7.2`" in text
 
 
 def test_a_card_tells_what_was_measured():
@@ -147,3 +147,5 @@ def test_names_from_a_file_stay_text():
     assert text.split("\n").count("---") == 2
     assert "license" not in front(text)
     assert [row for row in text.splitlines() if row.startswith("| <b>")] == []
+    outside = [part for row in text.splitlines()[6:] for part in row.split("`")[::2]]
+    assert not any("<" in part for part in outside)

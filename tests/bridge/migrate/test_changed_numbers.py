@@ -9,7 +9,6 @@ from gymnasium.spaces import Box
 from rlconnect.bridge import load_migrated, migrate, verify
 from rlconnect.core.vault.own.own_format import read_folder
 from rlconnect.core.vault.own.writer import save_folder
-from rlconnect.core.vault.save_manifest import forget_save
 from rlconnect.legacy import Policy, create_connectors_for_policy
 from rlconnect.v2 import ClipRewards
 
@@ -92,7 +91,6 @@ def test_a_thousandth_shows_wherever_it_is(name, tmp_path, rng):
     for number, (document, path) in enumerate(chosen):
         folder = tmp_path / f"changed-{number}"
         shutil.copytree(tmp_path / "v2", folder)
-        forget_save(folder)
         change(folder / document.relative_to(tmp_path / "v2"), path, rng)
         if verify(policy, folder, samples=1, length=1).is_equal:
             unseen.append((document.relative_to(tmp_path / "v2").as_posix(), path))

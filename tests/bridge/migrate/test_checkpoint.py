@@ -23,7 +23,6 @@ from rlconnect.core.errors import (
     WeightsError,
 )
 from rlconnect.core.vault.files.reading import fingerprint_of
-from rlconnect.core.vault.save_manifest import forget_save
 from rlconnect.v2 import RLModule
 
 from tests.bridge.migrate.networks import POLICIES, policy_of
@@ -111,7 +110,6 @@ def test_changed_weights_are_noticed(tmp_path):
     state = module.get_state()
     module.set_state({**state, "pi.net.mlp.0.bias": state["pi.net.mlp.0.bias"] + 0.1})
     module.save_to_path(tmp_path / "v2" / "rl_module")
-    forget_save(tmp_path / "v2")
 
     stages = compare_with_source(load_migrated(tmp_path / "v2"))
 
@@ -230,7 +228,6 @@ def test_what_a_folder_asks_of_proofs_is_held_to_bounds(tmp_path):
     said = json.loads(file.read_text(encoding="utf-8"))
     said["proofs"]["samples"] = 10**9
     file.write_text(json.dumps(said), encoding="utf-8")
-    forget_save(tmp_path / "v2")
 
     with pytest.raises(CorruptCheckpointError, match="samples"):
         MigrationPlan.load(tmp_path / "v2")

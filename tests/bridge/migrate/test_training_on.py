@@ -6,9 +6,9 @@ import pytest
 from gymnasium import spaces
 from rlconnect.bridge import migrate, verify
 from rlconnect.core.errors import CheckpointNotFoundError, ConfigError
-from rlconnect.v2 import BCConfig, PPOConfig
+from rlconnect.v2 import BCConfig, DQNConfig, PPOConfig, SACConfig
 
-from tests.bridge.migrate.networks import POLICIES, policy_of
+from tests.bridge.migrate.networks import POLICIES, REFUSED, policy_of
 from tests.legacy.replay import GOLDEN, Recording
 
 SOURCES = [
@@ -117,8 +117,32 @@ def test_what_ppo_cannot_train_is_told(name, tmp_path):
     """Values of actions are no values of states."""
     migrate(policy_of(POLICIES[name]), tmp_path / "v2")
 
-    with pytest.raises(ConfigError, match="cannot go on from this policy"):
+    with pytest.raises(ConfigError, match="cannot continue from this policy"):
         PPOConfig().from_migrated(tmp_path / "v2")
+
+
+@pytest.mark.parametrize("name", ["2.0.1/sac_cont", "2.7.2/sac_cont"])
+def test_old_sac_goes_on_with_its_rates(name, tmp_path):
+    """The setting `lr`, which old SAC recorded and never used, is left out."""
+    policy = Recording(GOLDEN / "legacy" / name).load("default_policy")
+    migrate(policy, tmp_path / "v2")
+
+    config = SACConfig().from_migrated(tmp_path / "v2")
+
+    assert policy.config["lr"] == 1e-3
+    rates = policy.config["optimization"]
+    assert config.actor_lr == rates["actor_learning_rate"]
+    assert config.critic_lr == rates["critic_learning_rate"]
+    assert config.alpha_lr == rates["entropy_learning_rate"]
+    assert (config.lr, config.tau) == (None, policy.config["tau"])
+
+
+def test_a_network_without_an_equivalent_is_refused_before_training(tmp_path):
+    """DQN needs target networks, which a wrapped network has not."""
+    migrate(policy_of(REFUSED["noisy"]), tmp_path / "v2")
+
+    with pytest.raises(ConfigError, match="a module with QNetAPI and TargetNetworkAPI"):
+        DQNConfig().from_migrated(tmp_path / "v2")
 
 
 def test_imitation_goes_on_from_an_actor_alone(tmp_path):

@@ -12,7 +12,7 @@ import rlconnect.legacy as legacy
 import rlconnect.v2 as v2
 from rlconnect.compat import ray_aliases
 from rlconnect.compat.aliases import ray_front
-from rlconnect.core.errors import ConfigError, UnknownNameError
+from rlconnect.core.errors import ConfigError, MissingExtraError, UnknownNameError
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_deactivate_ends_every_activation():
 
 
 def test_steps_aside_where_ray_is_installed(tmp_path, monkeypatch):
-    """A real `ray` on the import path is what `import ray` gives, unless it is forced away."""
+    """A real `ray` on the import path is what `import ray` gives, but for RLlib if forced."""
     (tmp_path / "ray").mkdir()
     (tmp_path / "ray" / "__init__.py").write_text("real = True\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -61,10 +61,13 @@ def test_steps_aside_where_ray_is_installed(tmp_path, monkeypatch):
     with ray_aliases.activate() as activation:
         given_way = activation.steps_aside and not ray_aliases.is_active()
     with ray_aliases.activate(force=True):
-        forced = importlib.import_module("ray").__version__
+        real = importlib.import_module("ray")
+        forced = importlib.import_module("ray.rllib.core.columns").Columns
 
     assert given_way
-    assert forced.endswith("+rlconnect")
+    assert real.real
+    assert forced is v2.Columns
+    assert not hasattr(real, "rllib")
 
 
 def test_an_empty_folder_named_ray_is_not_ray(tmp_path, monkeypatch):
@@ -78,7 +81,7 @@ def test_an_empty_folder_named_ray_is_not_ray(tmp_path, monkeypatch):
 
 def test_force_refuses_when_real_ray_is_loaded(monkeypatch):
     """Modules of real Ray that are loaded already are not replaced under the user's feet."""
-    monkeypatch.setitem(sys.modules, "ray", type(sys)("ray"))
+    monkeypatch.setitem(sys.modules, "ray.rllib", type(sys)("ray.rllib"))
 
     with pytest.raises(ConfigError, match="imported already"):
         ray_aliases.activate(force=True)
@@ -182,28 +185,24 @@ def test_stand_ins_can_be_named_and_subclassed_but_not_used(ray_names):
 
 
 def test_scripts_for_tune_import(ray_names):
-    """What a training script names of Tune is there; what needs a cluster is refused."""
+    """A training script can name what it needs of Tune; using it names what to install."""
     from ray import train, tune
-    from ray.tune.registry import get_trainable_cls
-    from ray.tune.schedulers import AsyncHyperBandScheduler, PopulationBasedTraining
+    from ray.tune.schedulers import PopulationBasedTraining
     from ray.tune.stopper import Stopper
 
     class Never(Stopper):
         def stop_all(self):
             return False
 
-    class MyPPO(v2.PPO):
-        pass
-
-    tune.register_trainable("mine", MyPPO)
-
-    assert get_trainable_cls("mine") is MyPPO
-    assert tune.grid_search([1, 2]) == {"grid_search": [1, 2]}
     assert train.Checkpoint("folder").path == "folder"
     assert tune.Tuner is v2.tuning.Tuner
-    assert AsyncHyperBandScheduler is v2.tuning.ASHAScheduler
-    with pytest.raises(ray_aliases.StandInError, match="PopulationBasedTraining"):
-        PopulationBasedTraining()
+    for used in (PopulationBasedTraining, Never, lambda: tune.grid_search([1, 2])):
+        with pytest.raises(ray_aliases.StandInError, match="needs Ray Tune") as caught:
+            used()
+        assert 'pip install "ray[tune]"' in caught.value.hint
+    if not ray_aliases.is_ray_installed():
+        with pytest.raises(MissingExtraError, match="needs Ray Tune"):
+            tune.Tuner("PPO")
 
 
 def test_pretty_print_leaves_the_settings_out(ray_names):

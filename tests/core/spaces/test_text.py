@@ -58,3 +58,8 @@ def test_large_and_deep_spaces_stay_short():
     assert describe(MultiBinary(2**50)) == f"MultiBinary({2**50})"
     assert describe(MultiDiscrete(np.full(1000, 3))) == "MultiDiscrete(1000,) of 3 to 3 choices"
     assert len(describe(Text(2**50))) < 80
+
+
+def test_a_bound_of_negative_zero_is_zero():
+    """Files have it; nobody reads it as another number."""
+    assert describe(Box(-0.0, 1, (2,))) == "Box(2,) float32 in [0, 1]"

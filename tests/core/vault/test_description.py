@@ -10,6 +10,7 @@ from rlconnect.core.errors import UnknownNameError
 from rlconnect.core.vault import FilterRecord, open_checkpoint
 from rlconnect.core.vault.decode.standins import GlobalRef, Opaque
 from rlconnect.core.vault.description import describe_checkpoint, jsonable, next_steps
+from rlconnect.core.vault.next_steps import free_name
 
 from .recorded import (
     MULTI_AGENT,
@@ -137,3 +138,17 @@ def test_a_policy_whose_name_cannot_be_typed_is_not_suggested():
     commands = [step["command"] for step in next_steps(renamed)]
 
     assert "\x1b" not in "".join(commands)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("a/ppo", "ppo-kept.zip"), ("kept.zip", "kept.zip"), ("ppo-kept-2.zip", "ppo-kept.zip")],
+)
+def test_the_result_of_a_command_is_not_named_twice(path, name, tmp_path, monkeypatch):
+    """A copy of a copy gets a number, not the word again."""
+    monkeypatch.chdir(tmp_path)
+    assert free_name(path, "kept.zip") == name
+
+    (tmp_path / name).touch()
+
+    assert free_name(path, "kept.zip") == name.replace(".zip", "-2.zip")

@@ -64,6 +64,6 @@ def test_a_config_of_any_shape_gives_a_line(model):
 
     for algorithm in ("PPO", "SAC", "TD3", "DQN", ""):
         policy = PolicyRecord("a", algorithm=algorithm, config=config, weights=weights)
-        assert "(6 numbers in 1 arrays)" in network(policy)
+        assert "(6 numbers in 1 array)" in network(policy)
         assert len(network(policy)) < 200
     assert network(ModuleRecord("a", model_config=model)).endswith("(0 numbers in 0 arrays)")

@@ -1,7 +1,6 @@
 """A tree is saved in one step; what is the user's stays, what an older save left goes."""
 
 import errno
-import json
 import os
 import pathlib
 import threading
@@ -10,7 +9,7 @@ import pytest
 from rlconnect.core.errors import CheckpointWriteError
 from rlconnect.core.vault import saved_tree
 from rlconnect.core.vault.own import atomic
-from rlconnect.core.vault.save_manifest import check_save, read_manifest
+from rlconnect.core.vault.save_manifest import files_of_save
 from rlconnect.core.vault.saved_tree import replaced_tree
 
 from .saved_trees import labels, names, save, write_formerly, write_part
@@ -134,7 +133,6 @@ def test_other_checkpoints_below_are_the_users(tmp_path):
     save(tmp_path / "x", "new")
 
     assert labels(tmp_path / "x" / "best") == {"best"}
-    check_save(tmp_path / "x" / "best")
 
 
 def test_modules_in_a_folder_of_runs_are_the_users(tmp_path):
@@ -147,24 +145,13 @@ def test_modules_in_a_folder_of_runs_are_the_users(tmp_path):
 
 
 def test_a_save_inside_a_save_is_a_part_of_it(tmp_path):
-    """One manifest at the top speaks of all files; it is one generation."""
+    """One list at the top has the files of all parts."""
     with replaced_tree(tmp_path / "x") as folder:
         save(folder / "inner", "new")
         write_part(folder / "other", "new")
 
-    assert read_manifest(tmp_path / "x" / "inner") is None
-    assert {"inner/state.pkl", "inner/a/state.pkl"} <= set(read_manifest(tmp_path / "x").files)
-
-
-def test_generations_count_saves(tmp_path):
-    """The manifest's number grows, and each part's JSON file holds it."""
-    for _ in range(3):
-        save(tmp_path / "x", "new")
-
-    assert read_manifest(tmp_path / "x").generation == 3
-    assert json.loads((tmp_path / "x" / "a" / "metadata.json").read_text(encoding="utf-8"))[
-        "ray_ignores"
-    ] == {"generation": 3}
+    assert files_of_save(tmp_path / "x" / "inner") is None
+    assert {"inner/state.pkl", "inner/a/state.pkl"} <= files_of_save(tmp_path / "x")
 
 
 def test_a_link_at_the_path_is_followed(tmp_path):
@@ -191,7 +178,7 @@ def test_a_users_file_in_the_way_is_told(tmp_path):
     with pytest.raises(CheckpointWriteError, match=r"state\.pkl: it is a folder where"):
         save(tmp_path / "x", "new")
 
-    assert read_manifest(tmp_path / "x").generation == 1
+    assert files_of_save(tmp_path / "x")
     assert os.listdir(tmp_path) == ["x"]
 
 
@@ -256,6 +243,5 @@ def test_writers_at_once_leave_one_whole_save(tmp_path, way):
 
     assert failures == []
     assert len(labels(tmp_path / "x")) == 1
-    check_save(tmp_path / "x")
     assert (tmp_path / "x" / "notes.txt").read_text(encoding="utf-8") == "mine"
     assert os.listdir(tmp_path) == ["x"]

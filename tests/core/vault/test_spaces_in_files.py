@@ -43,6 +43,35 @@ def test_a_pickled_space_of_spaces_is_built(decoding):
     assert decoding.problems == []
 
 
+def of_author(**state):
+    """A pickled space of a class that is neither gym's nor Ray's."""
+    space = Opaque(GlobalRef("shop.spaces", "Shelf"))
+    space.state = {"_shape": (2,), "dtype": np.dtype("f4"), "_np_random": None, **state}
+    return space
+
+
+@pytest.mark.parametrize("around", [lambda part: part, lambda part: pickled("Dict", spaces=part)])
+def test_a_space_class_of_the_authors_is_named_with_a_hint(around, decoding):
+    """It is not called corrupt: the class is named, alone or within a Dict, and what to do."""
+    part = of_author()
+    assert as_space(around(part if around(part) is part else {"a": part}), decoding, "x") is None
+
+    (problem,) = decoding.problems
+    assert "shop.spaces.Shelf is a space class of the author's own" in problem.what
+    assert "observation_space=" in problem.hint
+
+
+def test_an_authors_subclass_of_a_box_in_a_dict_is_a_box(decoding):
+    """As it is by itself."""
+    bounds = np.zeros(2, np.float32), np.ones(2, np.float32)
+    part = of_author(low=bounds[0], high=bounds[1])
+
+    space = as_space(pickled("Dict", spaces={"a": part}), decoding, "x")
+
+    assert repr(space["a"]) == "Box(0.0, 1.0, (2,), float32)"
+    assert decoding.problems == []
+
+
 def nested(depth):
     """A Tuple space in a Tuple space in a ..."""
     space = pickled("Discrete", n=2)

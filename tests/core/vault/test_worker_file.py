@@ -3,7 +3,7 @@
 import pickle
 
 import pytest
-from rlconnect.core.errors import CorruptCheckpointError
+from rlconnect.core.errors import CorruptCheckpointError, NotACheckpointError
 from rlconnect.core.vault import open_checkpoint
 
 from .recorded import RECORDINGS, WORKER, copy_of, cut, policy_state
@@ -59,3 +59,24 @@ def test_a_pickle_of_something_else_is_refused(worker, tmp_path):
 
     with pytest.raises(CorruptCheckpointError, match="is a pickle of something else"):
         open_checkpoint(path)
+
+
+@pytest.mark.parametrize("name", ["best.pkl", "checkpoint", "checkpoint_000100", "checkpoint-best"])
+def test_a_renamed_worker_file_is_read(name, tmp_path):
+    """Its content tells what it is: as a file, and as the only one of its folder."""
+    (tmp_path / "run").mkdir()
+    file = tmp_path / "run" / name
+    file.write_bytes((RECORDINGS / WORKER / "checkpoint-0").read_bytes())
+    (tmp_path / "run" / "notes.txt").write_text("best so far", encoding="utf-8")
+
+    for path in (file, file.parent):
+        assert len(open_checkpoint(path).policies["default_policy"].weights) == 26
+
+
+def test_two_renamed_worker_files_are_no_checkpoint(tmp_path):
+    """Which one is meant is not guessed."""
+    for name in ("a.pkl", "b.pkl"):
+        (tmp_path / name).write_bytes((RECORDINGS / WORKER / "checkpoint-0").read_bytes())
+
+    with pytest.raises(NotACheckpointError):
+        open_checkpoint(tmp_path)

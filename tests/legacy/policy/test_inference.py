@@ -426,3 +426,13 @@ def test_minus_infinity_is_a_mask_not_a_mistake():
     """Masked actions have logits of minus infinity; only NaN has no meaning."""
     assert not has_nan(np.array([[-np.inf, 0.0]], np.float32))
     assert has_nan(np.array([[0.0, 0.0], [np.nan, 0.0]], np.float32))
+
+
+@pytest.mark.parametrize("name", ["mlp", "lstm", "filter"])
+def test_a_pipeline_that_lost_its_view_requirements_is_refused(name):
+    """Nothing makes a batch of what its connectors give."""
+    policy = fresh(STEPPED[name])
+    policy.agent_connectors.remove("ViewRequirementAgentConnector")
+
+    with pytest.raises(PieceError, match="do not end in batches"):
+        local_policy_inference(policy, "env", "agent", policy.observation_space.sample())

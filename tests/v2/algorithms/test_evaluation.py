@@ -156,11 +156,11 @@ def test_training_tells_both_means():
 @pytest.mark.parametrize(
     ("settings", "match"),
     [
-        ({"evaluation_parallel_to_training": True}, "beside the ones that train"),
-        ({"evaluation_duration": "auto"}, "nothing trains beside"),
+        ({"evaluation_parallel_to_training": True}, "requires separate env runners"),
+        ({"evaluation_duration": "auto"}, "requires parallel training"),
         (
             {"evaluation_duration": "auto", "evaluation_num_env_runners": 1},
-            "nothing trains beside",
+            "requires parallel training",
         ),
     ],
 )

@@ -6,13 +6,17 @@ import signal
 import gymnasium
 import numpy as np
 import pytest
-from rlconnect.v2 import Algorithm, MeanStdFilter, PPOConfig, RLlibCallback
+from rlconnect.v2 import Algorithm, MeanStdFilter, PPOConfig, RLlibCallback, register_env
 
 from tests.v2.algorithms.algorithm_cases import curve
 
 ray = pytest.importorskip("ray")
 
-from rlconnect.v2.distributed.runner_actors import LostRunnersError  # noqa: E402
+from rlconnect.v2.distributed.runner_actors import (  # noqa: E402
+    FailedRunnerWarning,
+    LostRunnersError,
+)
+from rlconnect.v2.envs.failures import EnvStepError  # noqa: E402
 
 
 def config(**env_runners):
@@ -258,3 +262,43 @@ def test_an_evaluation_takes_as_long_as_training():
         results[-1]["timers"][name] for name in ("training_iteration", "evaluation_iteration")
     )
     assert evaluated > 0.5 * trained
+
+
+def test_a_registered_function_reaches_remote_runners():
+    """Also if no file has it."""
+    register_env("local_cartpole", lambda context: gymnasium.make("CartPole-v1"))
+
+    algo = config(num_env_runners=1).environment("local_cartpole").build_algo()
+
+    assert algo.train()["num_env_steps_sampled_lifetime"] >= 200
+    algo.stop()
+
+
+def test_failures_of_remote_runners_are_counted():
+    """Each is a warning and a count in the results; without restarts the error comes at once."""
+
+    def failing(context):
+        raise ValueError("no such map")
+
+    class Failing(gymnasium.make("CartPole-v1").unwrapped.__class__):
+        def __init__(self, context):
+            super().__init__()
+
+        def step(self, action):
+            return 1 / 0
+
+    settings = config(num_env_runners=1).environment(Failing)
+    algo = settings.build_algo()
+    with pytest.warns(FailedRunnerWarning, match="division by zero"):
+        result = algo.train()
+    algo.stop()
+    algo = settings.copy(copy_frozen=False).fault_tolerance(restart_failed_env_runners=False)
+    algo = algo.build_algo()
+    with pytest.raises(EnvStepError, match="division by zero") as raised:
+        algo.train()
+    algo.stop()
+
+    assert result["fault_tolerance"]["num_env_runner_failures_lifetime"] == 1
+    assert isinstance(raised.value.__cause__, ZeroDivisionError)
+    with pytest.raises(ValueError, match="no such map"):
+        config(num_env_runners=1, create_local_env_runner=False).environment(failing).build_algo()

@@ -32,6 +32,18 @@ _HINT_MAKERS: Final = frozenset(
     | {"functools.reduce"}
 )
 _UNIONS: Final = frozenset({"_operator.or_", "operator.or_"})
+# What calls a function that it is given, here or when its result is iterated over.
+_APPLIERS: Final = frozenset(
+    f"{module}.{name}"
+    for module, names in (
+        ("builtins", "filter iter map max min sorted"),
+        ("__builtin__", "apply filter iter map max min reduce sorted"),
+        ("itertools", "accumulate dropwhile filterfalse groupby starmap takewhile"),
+        ("functools", "reduce"),
+        ("_functools", "reduce"),
+    )
+    for name in names.split()
+)
 _GETSTATE: Final = "__getstate__"
 _MADE: Final = "calls what it has just made"
 _MOST_ARGUMENTS: Final = 4
@@ -51,7 +63,8 @@ def unsafe_calls(trace: Trace, value: Any, place: str) -> list[CallRecord]:
 def _is_telling(noted: tuple[int, Opaque]) -> bool:
     """True if a call needs a closer look than the names in the file."""
     ref = noted[1].ref
-    return type(ref) is not GlobalRef or (ref.module, ref.name) in _GETATTR
+    is_plain = type(ref) is GlobalRef and ref.path not in _APPLIERS
+    return not is_plain or (ref.module, ref.name) in _GETATTR
 
 
 def calls_of(trace: Trace, value: Any, place: str) -> list[CallRecord]:
@@ -105,6 +118,10 @@ def _judged(built: Opaque) -> tuple[str, Kind, str]:
             return ref.path, *_attribute(built)
         if ref.name in _IMPORTERS and built.args:
             return ref.path, "author", f"imports {shown(built.args[0])} for code in the file"
+        if ref.path in _APPLIERS and any(_is_own_code(part) for part in _given(built)):
+            return ref.path, "runner", "calls code that lies in the file"
+        if _binds_own_code(built):
+            return ref.path, "author", "a method of an object whose code lies in the file"
         if ref.path == "importlib.import_module" and _is_of_family(built):
             return ref.path, "author", f"imports {built.args[0]} for code in the file"
         return ref.path, *kind_of(ref.module, ref.name)
@@ -139,6 +156,24 @@ def _is_type_hint(built: Any) -> bool:
             )
         )
     return path == "types.GenericAlias" or (owner.module == "typing" and "." not in owner.name)
+
+
+def _given(built: Opaque) -> tuple[Any, ...]:
+    """All arguments of a call."""
+    named = built.kwargs.values() if isinstance(built.kwargs, dict) else ()
+    return (*built.args, *named)
+
+
+def _is_own_code(part: Any) -> bool:
+    """True for a function held by value, or a method made of one."""
+    return isinstance(part, Opaque) and (part.is_by_value or _binds_own_code(part))
+
+
+def _binds_own_code(built: Opaque) -> bool:
+    """True if this is a method of a function held by value; making one calls nothing."""
+    is_bound = built.path == "types.MethodType" and len(built.args) == 2
+    function = built.args[0] if is_bound else None
+    return isinstance(function, Opaque) and function.is_by_value
 
 
 def _is_none_type(part: Any) -> bool:
@@ -201,5 +236,11 @@ def _parts(part: Any, *, inside: bool) -> Iterator[Any]:
             return
         if part.is_by_value or part.ref.name == "_make_empty_cell":
             yield from (*part.args, part.kwargs)
+            return
+        if part.path == "dataclasses.Field":  # its type is a hint, which nothing calls
+            for name, held in part.mapping().items():
+                if name != "type" or not (isinstance(held, GlobalRef) or _is_type_hint(held)):
+                    yield held
+            yield from (*part.args, part.kwargs, part.items, part.entries)
             return
     yield from (child for _, child in children(part))

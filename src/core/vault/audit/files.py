@@ -92,7 +92,7 @@ def with_audit(checkpoint: Checkpoint) -> Checkpoint:
 
 def _audit(path: Path, limits: Limits) -> Audit:
     auditor = Auditor(limits)
-    if path.is_dir():
+    if os.path.isdir(path):
         for file in _files_below(path, limits):
             auditor.file(file, file.relative_to(path).as_posix())
     else:
@@ -112,6 +112,6 @@ def _files_below(folder: Path, limits: Limits) -> Iterator[Path]:
                 raise too_many_files(limits.max_entries, folder)
             if entry.is_dir(follow_symlinks=False):
                 below.append(Path(entry.path))
-            elif entry.is_file():
+            elif os.path.isfile(entry.path):
                 yield Path(entry.path)
         pending.extend(reversed(below))

@@ -150,10 +150,11 @@ def mapping_of(value: Any) -> dict[str, Any]:
 
 
 def integer(value: Any) -> int | None:
-    """`value` as an int, if it is a whole number of Python's or numpy's."""
+    """`value` as an int, if it is a whole number of Python's or numpy's that fits 64 bits."""
     if isinstance(value, bool) or not hasattr(type(value), "__index__"):
         return None
-    return operator.index(value)
+    number = operator.index(value)
+    return number if -(1 << 63) <= number < 1 << 63 else None
 
 
 def class_path(value: Any) -> str:

@@ -218,7 +218,7 @@ def write_zip(folder: Path, target: Path) -> None:
     """Pack a folder; equal folders give equal bytes."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(folder.rglob("*")):
-            if file.is_file():
+            if os.path.isfile(file):
                 member = zipfile.ZipInfo(file.relative_to(folder).as_posix())
                 member.compress_type = zipfile.ZIP_DEFLATED
                 with open(file, "rb") as source, archive.open(member, "w") as packed:

@@ -29,6 +29,7 @@ _SCALARS: Final = (str, int, float, bool, type(None))
 _MAX_DIGITS: Final = 20
 _SHORT: Final = 1 << 12
 _CHUNK: Final = 1 << 20
+_MANY: Final = 1 << 18
 _NO_MARKS: Final = bytes(set(range(256)) - set(b'[]{}",'))
 
 
@@ -217,6 +218,8 @@ def _quick_count(data: bytes, max_depth: int) -> tuple[int, int, int] | None:
         return None
     marks = data.translate(None, _NO_MARKS)
     texts = marks.count(b'"')
+    if texts > _MANY:
+        return None
     if texts:
         marks = b"".join(marks.split(b'"')[::2])
     brackets = marks.translate(None, b",")

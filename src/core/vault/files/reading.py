@@ -30,6 +30,7 @@ from ...errors import (
     MissingPartError,
     UnsafeCheckpointError,
 )
+from ...text.near_names import near_names
 from ..decode.load_limits import Limits, allow_more, too_many_files
 from ..decode.walk import check_depth
 from .json_text import measure
@@ -160,7 +161,7 @@ def part_of(folder: str | os.PathLike[str], name: str) -> Path:
     path = Path(folder)
     for step in name.split("/"):
         path = path / step
-        if path.is_symlink() and cached_file(path) is None:
+        if os.path.islink(path) and cached_file(path) is None:
             raise _is_link(path.name, path.parent)
     return path
 
@@ -230,12 +231,12 @@ def _all_or_passing(descriptor: int, size: int) -> bytes | PassingBytes:
 
 def opened(path: Path, follow: bool) -> int:
     """A descriptor of the file at a path, which may be a link of any kind if `follow`."""
-    is_link = not (follow or NO_FOLLOW) and path.is_symlink()
+    is_link = not (follow or NO_FOLLOW) and os.path.islink(path)
     try:
         if not is_link:
             return os.open(path, READ_FLAGS | (0 if follow else NO_FOLLOW))
     except (OSError, ValueError) as error:
-        if follow or not path.is_symlink():
+        if follow or not os.path.islink(path):
             raise access_error(path, error) from None
     cached = cached_file(path)
     if cached is None:
@@ -248,8 +249,13 @@ def opened(path: Path, follow: bool) -> int:
 
 def read_head(path: Path, count: int, *, follow: bool = True) -> bytes:
     """At most the first `count` bytes of a regular file, which may be a link where it was named."""
-    with _plain(path, follow) as file:
-        return file.read(count)
+    try:
+        with _plain(path, follow) as file:
+            return file.read(count)
+    except CheckpointError:
+        raise
+    except OSError as error:
+        raise access_error(path, error) from None
 
 
 def read_tail(path: Path, count: int) -> bytes:
@@ -281,13 +287,13 @@ def checked_size(
             hint=allow_more("max_file_bytes"),
             file=name,
         )
-    holes = _holes(descriptor, facts)
+    holes = holes_in(descriptor, facts)
     if holes:
         allowance().spend(holes, f"what {name} lacks on the disk")
     return size, size - holes
 
 
-def _holes(descriptor: int, facts: os.stat_result) -> int:
+def holes_in(descriptor: int, facts: os.stat_result) -> int:
     """Bytes of a file that lie nowhere on the disk; 0 where the system cannot tell."""
     size, blocks = facts.st_size, getattr(facts, "st_blocks", None)
     if size < _SMALL or blocks is None or blocks * 512 >= size or not hasattr(os, "SEEK_DATA"):
@@ -314,12 +320,26 @@ def _is_link(name: str, folder: Path) -> UnsafeCheckpointError:
     )
 
 
+def _near_path(path: Path) -> str:
+    """Return a hint with the path that was probably meant; empty if no name is near."""
+    missing = path
+    while missing.parent != missing and not missing.parent.is_dir():
+        missing = missing.parent
+    try:
+        near = near_names(missing.name, os.listdir(missing.parent))
+    except OSError:
+        return ""
+    meant = [missing.with_name(name) for name in near]
+    meant += [meant[0] / path.relative_to(missing)] if meant and path != missing else []
+    return f"did you mean {str(meant[-1])!r}?" if meant and meant[-1].exists() else ""
+
+
 def access_error(path: Path, error: Exception) -> CheckpointError:
     """The typed error for a file or folder that cannot be read."""
     if isinstance(error, (FileNotFoundError, NotADirectoryError)):
         return CheckpointNotFoundError(
             f"nothing lies at {path}",
-            hint="check the path, or list what lies here: rlconnect scan .",
+            hint=_near_path(path) or "check the path, or list what lies here: rlconnect scan .",
         )
     if isinstance(error, PermissionError):
         return CheckpointAccessError(
@@ -376,7 +396,7 @@ def fingerprint_of(path: str | os.PathLike[str]) -> str:
     """
     target = Path(path)
     try:
-        if target.is_file():
+        if os.path.isfile(target):
             return digest_of(target)
         files = [Path(place, name) for place, _, names in os.walk(target) for name in names]
         lines = [

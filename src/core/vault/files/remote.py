@@ -73,6 +73,10 @@ def _fetch(system: Any, remote: str, target: Path, limits: Limits) -> None:
             copy.write(block)
 
 
+_EXTRAS: Final = {"https": "http", "s3a": "s3", "gcs": "gs", "az": "abfs"}
+"""The extra of fsspec for the schemes whose name differs."""
+
+
 def _system(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
@@ -81,11 +85,14 @@ def _system(url: str) -> tuple[Any, str]:
             f"reading {url} needs fsspec, which is not installed",
             hint='pip install "rlconnect[remote]", and what that file system needs (s3fs, ...).',
         ) from None
+    scheme = url.partition(":")[0]
     try:
         system, root = url_to_fs(url)
     except ImportError as error:
         raise MissingExtraError(
-            f"reading {url} needs one more package", hint=str(error).split("\n")[0]
+            f"reading {url} needs one more package",
+            found=str(error).split("\n")[0],
+            hint=f'pip install "fsspec[{_EXTRAS.get(scheme, scheme)}]"',
         ) from None
     except Exception as error:  # each file system has errors of its own
         raise _unreachable(url, error) from None

@@ -124,7 +124,7 @@ def make_parents(target: Path) -> None:
     """Make the folders above a path, each of them on the disk under its name."""
     missing = []
     for parent in target.parents:
-        if parent.exists():
+        if os.path.exists(parent):
             break
         missing.append(parent)
     for parent in reversed(missing):

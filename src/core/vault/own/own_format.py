@@ -135,7 +135,7 @@ def read_folder(
         ('module', (2,), {'weights': {'w': array([1., 1.])}})
     """
     path, limits = Path(path), limits or limits_in_force()
-    if path.is_file():
+    if os.path.isfile(path):
         return read_file(path, limits=limits, verify=verify)
     for tries_left in reversed(range(_TRIES)):
         place = survivor(path) or path

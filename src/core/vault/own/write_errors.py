@@ -29,9 +29,20 @@ _HINTS: Final = {
 _MOST_NAMED: Final = 3
 
 
+def _is_encodable(text: str) -> bool:
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 @contextlib.contextmanager
 def refusals(target: Path) -> Iterator[None]:
     """Turn errors of the disk into one of ours; an older save at `target` is untouched."""
+    text = os.fspath(target)
+    if "\0" in text or not (text.isprintable() or _is_encodable(text)):
+        raise CheckpointWriteError(f"{text!r} cannot be a path", path=text)
     try:
         yield
     except CheckpointError:  # some are errors of files, too
@@ -58,9 +69,9 @@ def refusals(target: Path) -> Iterator[None]:
 def _open_files(target: Path) -> list[str]:
     """Files of a folder that the system moves nowhere, not even to where they are, by name."""
     names = []
-    for each in [target] if target.is_file() else sorted(target.rglob("*")):
+    for each in [target] if os.path.isfile(target) else sorted(target.rglob("*")):
         try:
-            if each.is_file() and not each.is_symlink():
+            if os.path.isfile(each) and not os.path.islink(each):
                 os.rename(each, each)
         except FileNotFoundError:
             continue

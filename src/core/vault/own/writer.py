@@ -186,7 +186,7 @@ def _fingerprint(path: Path) -> dict[str, Json]:
 def _check_replaceable_folder(target: Path, *, overwrite: bool) -> None:
     if not os.path.lexists(target):
         return
-    if not target.is_dir():
+    if not os.path.isdir(target):
         raise refusal(target, "a file lies there", "save to another path, or to a .json file.")
     names = sorted(os.listdir(target))
     foreign = [name for name in names if name not in OUR_FILES]
@@ -203,7 +203,7 @@ def _check_replaceable_folder(target: Path, *, overwrite: bool) -> None:
 def _check_replaceable_file(target: Path, *, overwrite: bool) -> None:
     if not os.path.lexists(target):
         return
-    if target.is_dir():
+    if os.path.isdir(target):
         raise refusal(target, "a folder lies there", "add a file name that ends with .json.")
     if target.stat().st_size and not is_own(target):
         raise refusal(target, "rlconnect did not write the file there", "choose another name.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from ..file_names import (
     STATE_KEY,
     VERSION_KEY,
 )
-from ..files.reading import base_name
+from ..files.reading import base_name, read_json
 from ..layout import Node, is_with_pipelines
 from ..names import algorithm_name
 from ..records.records import (
@@ -71,14 +72,17 @@ def read_new(node: Node, decoding: Decoding) -> Checkpoint:
             f"copy {LEARNER_GROUP} from where the checkpoint was made.",
             "missing",
         )
+    kind = _kind(node, modules)
+    migration = _migration(node, decoding) if kind == "migrated" else {}
+    modules = _renamed(modules, migration.get("policy") or node.metadata.get("policy"))
     first = next(iter(modules.values()), None)
     return Checkpoint(
         path=str(node.path),
-        kind=_kind(node, modules),
+        kind=kind,
         stack="new",
         version=_version(node),
         encoding=node.encoding or next((p.encoding for p in node.walk() if p.encoding), ""),
-        ray_version=node.said("ray_version"),
+        ray_version=node.said("ray_version") or str(migration.get("ray_version") or ""),
         ray_commit=node.said("ray_commit") or node.said("ray_commit_hash"),
         algorithm=algorithm_name(
             algorithm_class,
@@ -94,6 +98,23 @@ def read_new(node: Node, decoding: Decoding) -> Checkpoint:
         training_iteration=integer(state.get("training_iteration")),
         extra=extra,
     )
+
+
+def _migration(node: Node, decoding: Decoding) -> Mapping[str, Any]:
+    """What `migrate` noted of the policy that a folder was made from."""
+    try:
+        return read_json(node.path / MIGRATION_FILE, decoding.limits)
+    except CheckpointError as error:
+        decoding.damage(node.path / MIGRATION_FILE, error, "the notes of the migration")
+        return {}
+
+
+def _renamed(modules: dict[str, ModuleRecord], name: Any) -> dict[str, ModuleRecord]:
+    """The only module under the name of the policy that it was saved or migrated as."""
+    if len(modules) != 1 or not isinstance(name, str) or not name:
+        return modules
+    (module,) = modules.values()
+    return {name: replace(module, id=name)}
 
 
 def _miss_weights(record: ModuleRecord, decoding: Decoding) -> None:
@@ -221,7 +242,8 @@ def _module_tree(node: Node, decoding: Decoding) -> Iterator[ModuleRecord]:
         specs = mapping_of(spec_dict.get("module_specs"))
     for leaf in leaves:
         yield _module(leaf, leaf.name, decoding, mapping_of(specs.get(leaf.name)))
-    for lost in sorted(specs.keys() - {leaf.name for leaf in leaves}):
+    lost_ids = {each for each in specs if isinstance(each, str)} - {leaf.name for leaf in leaves}
+    for lost in sorted(lost_ids):
         lost_node = Node(node.path / Path(lost).name, "module")
         yield _module(lost_node, lost, decoding, mapping_of(specs[lost]))
 

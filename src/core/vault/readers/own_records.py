@@ -201,7 +201,8 @@ def read_own(node: Node, decoding: Decoding) -> Checkpoint:
         stack="rlconnect",
         version=f"rlconnect {saved.format_version}",
         encoding="safetensors" if saved.arrays else "json",
-        ray_version=str(origin.get("ray_version") or ""),
+        ray_version=str(origin.get("ray_version") or "")
+        or next((each.ray_version for each in policies.values()), ""),
         ray_commit=str(origin.get("ray_commit") or ""),
         algorithm=str(saved.meta.get("algorithm") or ""),
         algorithm_class=str(origin.get("algorithm_class") or ""),

@@ -9,7 +9,7 @@ from gymnasium import Space
 from ...data.keys import table_of
 from ...errors import CorruptCheckpointError, LimitExceededError, RlconnectError
 from ...spaces.ray_layouts import space_from_ray
-from ...spaces.ray_pickles import space_from_pickled
+from ...spaces.ray_pickles import is_space, space_from_pickled
 from ..decode.standins import Opaque, class_path
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def space_in(value: Any, depth: int = 0) -> Space[Any]:
 
 def _with_spaces(part: Any, depth: int) -> Any:
     if isinstance(part, Opaque):
-        path = class_path(part)
-        if ".spaces" in path or "space" in part.mapping():
+        state = part.mapping()
+        if ".spaces" in class_path(part) or "space" in state or is_space(state):
             return space_in(part, depth + 1)
         if part.entries:  # a dict subclass that holds the sub-spaces
             table = table_of(part.entries)

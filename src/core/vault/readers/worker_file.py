@@ -6,6 +6,7 @@ folder, which is the one above; whoever takes a checkpoint away lays them beside
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...errors import CheckpointError, CorruptCheckpointError
-from ..decode.standins import class_path, mapping_of
+from ..decode.standins import class_path, integer, mapping_of
 from ..decoding import Decoding
 from ..file_names import PICKLED_SETTINGS, PLAIN_SETTINGS, TUNE_NOTE
 from ..files.reading import read_json
@@ -54,7 +55,7 @@ def read_worker_file(node: Node, decoding: Decoding) -> Checkpoint:
     worker = mapping_of(inner)
     saved = mapping_of(worker.get("state")) or mapping_of(outer.get("state"))
     states = {name: policy_state(state) for name, state in saved.items()}
-    folder = node.path.parent if node.path.is_file() else node.path
+    folder = node.path.parent if os.path.isfile(node.path) else node.path
     config = plain_config(worker.get("policy_config") or {}) or _trial_settings(folder, decoding)
     tune = _tune_metadata(node, folder, decoding)
     ray_version = str(tune.get("ray_version") or "")
@@ -128,17 +129,17 @@ def _with_algorithms(
 def _tune_metadata(node: Node, folder: Path, decoding: Decoding) -> Mapping[str, Any]:
     name = f"{node.path.name}{TUNE_NOTE}"
     for candidate in (folder / name, folder / TUNE_NOTE):
-        if candidate.is_file():
+        if os.path.isfile(candidate):
             return mapping_of(decoding.attempt(candidate, "tune metadata", "Tune's note"))
     return {}
 
 
 def _iteration(tune: Mapping[str, Any], node: Node) -> int | None:
-    counted = tune.get("iteration")
-    if isinstance(counted, int):
+    counted = integer(tune.get("iteration"))
+    if counted is not None:
         return counted
     number = node.path.name.rpartition("-")[2]
-    return int(number) if number.isdigit() else None
+    return integer(int(number)) if number.isascii() and number.isdigit() else None
 
 
 def _trial_algorithm(
@@ -175,7 +176,7 @@ def _trial_settings(folder: Path, decoding: Decoding) -> dict[str, Any]:
     for place in (folder, folder.parent):
         for name in (PICKLED_SETTINGS, PLAIN_SETTINGS):
             path = place / name
-            settings = plain_config(_content(path, decoding)) if path.is_file() else {}
+            settings = plain_config(_content(path, decoding)) if os.path.isfile(path) else {}
             if "env" in settings:  # without one, it is the file of some other program
                 return settings
     return {}

@@ -21,6 +21,7 @@ import numpy as np
 from gymnasium import Space
 
 from ...errors import UnsafeContentWarning
+from ...text.visible import visible
 from .weights import WeightTable
 
 Kind = Literal[
@@ -30,6 +31,7 @@ Stack = Literal["old", "new", "rlconnect"]
 ProblemKind = Literal["note", "missing", "damaged"]
 
 # With one of these on, policies of the old stack compute with RLModules.
+_MOST_SHOWN: Final = 8
 _MODULE_SWITCHES: Final = (
     "_enable_rl_module_api",
     "_enable_new_api_stack",
@@ -141,6 +143,9 @@ class PolicyRecord:
     where: str = ""
     ray_version: str = ""
 
+    def __repr__(self) -> str:
+        return _brief(self, self.policy_class)
+
     @property
     def environment_space(self) -> Space[Any] | None:
         """The observation space before preprocessing."""
@@ -206,6 +211,17 @@ class ModuleRecord:
     weights: WeightTable = field(default_factory=WeightTable)
     extra: Mapping[str, Any] = field(default_factory=dict)
     where: str = ""
+
+    def __repr__(self) -> str:
+        return _brief(self, self.module_class)
+
+
+def _brief(record: PolicyRecord | ModuleRecord, class_name: str) -> str:
+    """A policy or module in a line."""
+    spaces = f"{record.observation_space} -> {record.action_space}"
+    size = f"{len(record.weights)} array{'' if len(record.weights) == 1 else 's'}"
+    kind = type(record).__name__
+    return visible(f"<{kind} {record.id!r} {class_name}: {spaces:.200}, {size}>", 500)
 
 
 @dataclass(frozen=True)
@@ -359,6 +375,15 @@ class Checkpoint:
     problems: tuple[Problem, ...] = ()
     files: tuple[FileRecord, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        stack = f"the {self.stack} stack" if self.stack != "rlconnect" else "rlconnect"
+        what = f"{self.algorithm} {self.kind} of {stack}".strip()
+        release = f", Ray {self.ray_version}" if self.ray_version else ""
+        shown = ", ".join(map(repr, [*self.acting][:_MOST_SHOWN]))
+        more = len(self.acting) - _MOST_SHOWN
+        rest = f" and {more} more" if more > 0 else ""
+        return visible(f"<Checkpoint {what}{release}: {shown}{rest} in {self.path!r}>", 1000)
 
     @property
     def acting(self) -> Mapping[str, PolicyRecord | ModuleRecord]:

@@ -25,9 +25,9 @@ _NO_ROWS: Final = "episodes are of several kinds, there twice, or arrays already
 
 
 class AddObservationsFromEpisodesToBatch(FromEpisodes):
-    """Add the last observation of each agent that stepped; for learners all but the last.
+    """Add the last observation of each agent that stepped; for learners, all but the last.
 
-    A column of observations that is there already is left alone.
+    An existing column of observations is not changed.
 
     Args:
         as_learner_connector: Whether the batch is a train batch. Episodes then get ids of their

@@ -29,11 +29,11 @@ _NO_ROWS: Final = "the rows are not those of all agents that stepped"
 
 
 class AddStatesFromEpisodesToBatch(FromEpisodes):
-    """Add the state a stateful module goes on with, as `state_in`.
+    """Add the input state of a stateful module, as `state_in`.
 
-    Acting, it is the last state the module gave, or its initial one. For learners, it is the
-    state before the first step of each row of `max_seq_len` steps; where next observations are in
-    the batch, `next_state_in` is the state one step later.
+    For inference, it is the last state returned by the module, or its initial state. For learners,
+    it is the state before the first step of each row of `max_seq_len` steps; if the batch contains
+    next observations, `next_state_in` is the state one step later.
 
     Args:
         as_learner_connector: Whether the batch is a train batch.
@@ -98,7 +98,7 @@ def initial_state(module: Any) -> Nest:
 
 
 def last_state(episode: Any, module: Any) -> Nest:
-    """The state a module goes on with in a running episode of one agent."""
+    """Return the input state of a module in a running episode of one agent."""
     states = episode.extra_model_outputs.get(Columns.STATE_OUT)
     is_fresh = episode.t_started == 0 and len(episode) == 0
     if is_fresh or states is None or states.len_incl_lookback() == 0:
@@ -118,11 +118,11 @@ def _state_before(episode: Any, module: Any) -> Nest:
 
 
 def latest_states(episodes: Sequence[SingleAgentEpisode], module: Any) -> Nest:
-    """The states a module goes on with in the episodes of single agents.
+    """Return the input states of a module in single-agent episodes.
 
     Args:
         episodes: At least one.
-        module: Gives the state of those that begin.
+        module: Provides the state of new episodes.
     """
     return joined(_states(episodes, module))
 
@@ -141,7 +141,7 @@ def _states(episodes: Sequence[SingleAgentEpisode], module: Any) -> list[Any]:
 def _states_of_rows(
     episodes: Sequence[Any], module_id: Any, keys: Sequence[Any], module: Any
 ) -> Nest:
-    """The states a module goes on with in its rows.
+    """Return the input states of a module in its rows.
 
     Args:
         episodes: Of one or several agents.

@@ -26,11 +26,11 @@ from ..table import NotColumnar, Table
 
 
 class AddTimeDimToBatchAndZeroPad(FromEpisodes):
-    """Give the items of stateful modules a time axis; nothing to do for others.
+    """Add a time axis to the items of stateful modules; others are unchanged.
 
-    Acting, the axis is one step long. For learners, the steps of each episode are cut into rows
-    of the module's `max_seq_len`, the last one padded with zeros; columns `seq_lens` and
-    `loss_mask` say how much of it is data.
+    For inference, the axis has length 1. For learners, the steps of each episode are split into
+    rows of the module's `max_seq_len`, and the last row is padded with zeros; the columns
+    `seq_lens` and `loss_mask` mark the valid steps.
 
     Args:
         as_learner_connector: Whether the batch is a train batch.

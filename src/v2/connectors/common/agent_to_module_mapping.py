@@ -26,7 +26,7 @@ from .batch_individual_items import check_same_owners
 
 
 class LostMapping:
-    """A mapping function that was never loaded: it says so when somebody asks it.
+    """Placeholder for a mapping function that was not loaded; calling it raises an error.
 
     Args:
         name: What the file calls it.
@@ -42,7 +42,7 @@ class LostMapping:
         self.name = name
 
     def __call__(self, agent_id: Any, episode: Any = None, **kwargs: Any) -> Any:
-        """Say that nobody knows.
+        """Raise an error.
 
         Raises:
             UnknownNameError: Always.
@@ -59,11 +59,11 @@ _NO_ROWS: Final = "a module is not there, or a column has the name of one"
 
 @dataclass(frozen=True)
 class AgentMapping:
-    """What a pipeline for several agents has to know.
+    """Mapping of agents to modules in a multi-agent pipeline.
 
     Attributes:
         rl_module_specs: The modules, or only their ids.
-        agent_to_module_mapping_fn: Agent id and episode to module id.
+        agent_to_module_mapping_fn: Maps agent id and episode to a module id.
     """
 
     rl_module_specs: Mapping[Any, Any] | Collection[Any]
@@ -242,13 +242,13 @@ class AgentToModuleMapping(ColumnarPiece):
                     f"agents of ModuleID {module_id!r} have different {which}s (spaces)",
                     expected=str(common),
                     found=f"{space} of agent {agent_id!r}",
-                    hint=f"give the module's spec an {which}, or agents of their own a module.",
+                    hint=f"set the {which} of the module's spec, or use one module per agent.",
                 )
             common = space
         if common is None:
             raise SpaceError(
                 f"no agent is mapped to ModuleID {module_id!r}, so its {which} is unknown (spaces)",
-                hint=f"give the module's spec an {which}.",
+                hint=f"set the {which} of the module's spec.",
             )
         return common
 
@@ -262,14 +262,14 @@ class _Spaces:
 
 
 def _spaces_of(spec: Any) -> _Spaces:
-    """The spaces of a spec as it lies in a file; what else it names is of no use here."""
+    """Return the spaces of a spec in a file; its other entries are ignored."""
     fields = mapping_of(spec) if isinstance(spec, Opaque) else {}
     saved_spaces = {name: fields.get(name) for name in ("observation_space", "action_space")}
     return _Spaces(**live_arguments(saved_spaces, Names()))
 
 
 def _mapping_in_file(value: Any, names: Names) -> Any:
-    """The mapping function that a file names, or what says that nobody has it."""
+    """Return the mapping function that a file names, or a placeholder."""
     is_named = isinstance(value, GlobalRef) or (isinstance(value, Opaque) and value.is_by_value)
     if value is None or is_named:
         name = class_path(value) if is_named else "a function"

@@ -1,4 +1,4 @@
-"""The pieces that every pipeline from episodes to a module begins with."""
+"""Pieces at the start of every pipeline from episodes to a module."""
 
 from __future__ import annotations
 

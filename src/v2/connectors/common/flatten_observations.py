@@ -18,7 +18,7 @@ from .written_observations import own_space
 class FlattenObservations(PlannedObservations):
     """Write each observation into its episode as one flat float32 vector.
 
-    Parts lie in the order of their sorted keys; Discrete and MultiDiscrete ones are one-hot.
+    Parts are in the order of their sorted keys; Discrete and MultiDiscrete ones are one-hot.
 
     Args:
         input_observation_space: Of what comes in; by agent id for several agents.

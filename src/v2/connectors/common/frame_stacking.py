@@ -33,7 +33,7 @@ _FEW: Final = 8
 class FrameStacking(ConnectorV2):
     """Add the last frames of each episode as one observation; the episode keeps single frames.
 
-    Frames lie along the last axis, the newest last; zeros stand for those before the episode.
+    Frames are stacked along the last axis, the newest last; frames before the episode are zeros.
 
     Args:
         input_observation_space: Boxes whose last axis is 1; by agent id for several agents.
@@ -103,7 +103,7 @@ class FrameStacking(ConnectorV2):
         return batch
 
     def part(self) -> Contribution:
-        """What it does to the observations of a single agent, as data."""
+        """Return the transformation of a single agent's observations as data."""
         stacked = StackFrames(self.num_frames, "zero").bind(self.input_observation_space)
         return Contribution(obs=(Part.of(type(self).__name__, stacked),))
 
@@ -147,7 +147,7 @@ class FrameStacking(ConnectorV2):
 
 
 def _stacks(parts: Sequence[list[Array]], count: int) -> Array | None:
-    """Small frames of many episodes as stacks, one row each; None where they are not alike."""
+    """Stack small frames of many episodes, one row each; None if their shapes differ."""
     frames = [frame for part in parts for frame in part]
     if not frames or len(frames) < len(parts) * count:
         return None

@@ -23,16 +23,18 @@ from ..piece_plan import Call
 if TYPE_CHECKING:
     import torch
 
+    from ....core.trust import Names
+
 _NO_NUMBERS: Final = "OSUV"
 _INFOS: Final = Columns.INFOS
 _SHARED: Final = frozenset(map(np.dtype, ("f4", "i8", "i4", "u1", "?")))
 
 
 class NumpyToTensor(ColumnarPiece):
-    """Turn arrays into tensors: floats into float32, integers as wide as they are.
+    """Convert arrays to tensors: floats to float32, integers unchanged in width.
 
-    Infos, texts and objects stay as they are. Without a module, or with one that has no network of
-    torch, nothing is turned.
+    Infos, strings and objects are unchanged. Without a module, or with one that has no torch
+    network, nothing is converted.
 
     Args:
         pin_memory: Whether to copy through pinned memory, without waiting; for CUDA devices.
@@ -58,6 +60,15 @@ class NumpyToTensor(ColumnarPiece):
         self.device = device
         self.as_learner_connector = as_learner_connector
         self.check_finite = check_finite
+
+    @classmethod
+    @override
+    def _live_arguments(
+        cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], names: Names
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        # The spelling of Ray from November 2024 to January 2025.
+        renamed = {"pin_memory" if k == "pin_mempory" else k: v for k, v in kwargs.items()}
+        return super()._live_arguments(args, renamed, names)
 
     @override
     def columns(self, batch: dict[str, Any], call: Call) -> dict[str, Any]:

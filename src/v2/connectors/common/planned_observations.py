@@ -1,4 +1,4 @@
-"""What pieces share that write observations into their episodes as arrays."""
+"""Base class of pieces that write observations into their episodes as arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PlannedObservations(ConnectorV2):
     multi_agent: bool = False
     agent_ids: Collection[Hashable] | None = None
     unknown: ClassVar[type[RlconnectError]] = PieceError
-    """What is raised where the space of an agent is not known."""
+    """The error to raise if the space of an agent is unknown."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class PlannedObservations(ConnectorV2):
         return batch
 
     def part(self) -> Contribution | None:
-        """What it does to the observations of a single agent, as data."""
+        """Return the transformation of a single agent's observations as data."""
         _ = self.observation_space  # computes the plans, should they be stale
         plan = self._plans.get(None)
         if plan is None:
@@ -95,7 +95,7 @@ class PlannedObservations(ConnectorV2):
             raise self.unknown(
                 f"{type(self).__name__} does not know the observation space{who}",
                 found=f"input_observation_space={self.input_observation_space}",
-                hint="give it, or its pipeline, an input_observation_space.",
+                hint="set input_observation_space of the piece or its pipeline.",
             )
         return self._plans[agent_id]
 

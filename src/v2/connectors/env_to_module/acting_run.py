@@ -71,16 +71,16 @@ class ActingRun(ColumnarRun):
     def of_rows(
         self, rl_module: Any, rows: Rows, states: Nest | None, shared_data: dict[str, Any]
     ) -> dict[str, Any] | None:
-        """The batch of a single agent's observations that somebody has at hand as rows.
+        """Return the batch for the observations of a single agent that are given as rows.
 
         Args:
             rl_module: The module.
-            rows: Its observations, with the ids of their episodes.
-            states: What a module with a state goes on with.
+            rows: The observations, with the ids of their episodes.
+            states: Input states of a stateful module.
             shared_data: As in a call.
 
         Returns:
-            What a call with the episodes gives, or None where this is not the usual run.
+            The result of a call with the episodes, or None if this run is not supported.
         """
         if not self.is_usual:
             return None
@@ -122,7 +122,7 @@ class ActingRun(ColumnarRun):
 
 
 def _opened(batch: dict[str, Any], call: Call) -> Any:
-    """The rows of a batch that users' pieces have begun."""
+    """Return the rows of a batch that custom pieces have started."""
     return Table(opened(batch), given=batch) if batch else batch
 
 

@@ -26,10 +26,10 @@ _KEPT: Final = 1024
 
 
 class AdaptObservations(ConnectorV2):
-    """Takes the last observation of each episode through an adapter; the episode keeps the change.
+    """Pass the last observation of each episode through an adapter, and store the result in it.
 
-    It comes first in an env-to-module pipeline. All episodes are adapted as one batch; steps that
-    remember (stacked frames) remember by episode, and begin anew with it.
+    It is the first piece of an env-to-module pipeline. All episodes are adapted as one batch. Steps
+    with a memory (stacked frames) keep it per episode.
 
     Args:
         input_observation_space: What the environment gives.
@@ -118,7 +118,7 @@ class AdaptObservations(ConnectorV2):
         return batch
 
     def part(self) -> Contribution:
-        """What it does to the observations of a single agent, as data."""
+        """Return the transformation of a single agent's observations as data."""
         steps = self.adapter.obs
         return Contribution(obs=tuple(Part.of(type(self).__name__, step) for step in steps))
 
@@ -157,7 +157,7 @@ class AdaptObservations(ConnectorV2):
         if space is None:
             raise PieceError(
                 f"{type(self).__name__} does not know what the environment gives",
-                hint="give it, or its pipeline, an input_observation_space.",
+                hint="set input_observation_space of the piece or its pipeline.",
             )
         if self._bound_to is not space:
             self._bound, self._bound_to = {}, space
@@ -172,14 +172,14 @@ class AdaptObservations(ConnectorV2):
     def get_state(
         self, components: Components = None, *, not_components: Components = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Give what running episodes remember."""
+        """Return the memory of running episodes."""
         if not self._memory:
             return {}
         return {"memory": [[list(key), list(rows)] for key, rows in self._memory.items()]}
 
     @override
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go on with what `get_state` gave."""
+        """Load a state saved by `get_state`."""
         pairs = state.get("memory", ())
         self._memory = {tuple(key): list(map(np.asarray, rows)) for key, rows in pairs}
 

@@ -68,7 +68,7 @@ class AddPreviousSteps(ConnectorV2):
         return batch
 
     def part(self) -> Contribution:
-        """What it adds to the columns of a single agent, as data."""
+        """Return the added columns of a single agent as data."""
         columns, looks = [], []
         if self.actions is not None:
             columns.append(Column("actions", 1, zeros_like(self.input_action_space)))
@@ -83,7 +83,7 @@ class AddPreviousSteps(ConnectorV2):
         if space is None:
             raise PieceError(
                 f"{type(self).__name__} does not know the action space",
-                hint="give it, or its pipeline, an input_action_space.",
+                hint="set input_action_space of the piece or its pipeline.",
             )
         return nest.map_structure(
             lambda leaf: np.zeros(leaf.shape or (), leaf.dtype), get_base_struct_from_space(space)

@@ -149,7 +149,7 @@ class MeanStdFilter(ConnectorV2):
         )
 
     def part(self) -> Contribution:
-        """What it does to the observations of a single agent, as data; its statistics rest."""
+        """Return the transformation with frozen statistics as data, for a single agent."""
         filters = [*map(self._frozen, self.stats_of(None))]
         space = self.input_observation_space
         is_nested = isinstance(space, (spaces.Dict, spaces.Tuple))
@@ -159,12 +159,12 @@ class MeanStdFilter(ConnectorV2):
 
     @property
     def num_counted(self) -> int:
-        """How many observations it has counted, those of all agents together."""
+        """Number of observations, over all agents."""
         return sum(stats[0].num_pushes for stats in self._stats.values() if stats)
 
     @property
     def variance_rule(self) -> VarianceRule:
-        """What it takes for a variance."""
+        """The rule for the variance of few observations."""
         if self.lone_variance == "zero" and self.is_narrow:
             return V2_VARIANCE
         return VarianceRule(
@@ -172,7 +172,7 @@ class MeanStdFilter(ConnectorV2):
         )
 
     def stats_of(self, agent_id: Any) -> list[RunningStat]:
-        """Return an agent's statistics, one a leaf; of None, a single agent's."""
+        """Return the statistics of an agent, one per leaf; None stands for a single agent."""
         if agent_id not in self._stats:
             self._stats[agent_id] = [
                 RunningStat(leaf.shape or (), tracks_delta=True)
@@ -181,7 +181,7 @@ class MeanStdFilter(ConnectorV2):
         return self._stats[agent_id]
 
     def _expected_agents(self) -> list[Any]:
-        """Whose observations will come, as far as the space says."""
+        """The agents whose observations are expected, according to the space."""
         space = self.input_observation_space
         if not self.multi_agent:
             return [] if space is None else [None]
@@ -192,7 +192,7 @@ class MeanStdFilter(ConnectorV2):
         if space is None:
             raise PieceError(
                 f"{type(self).__name__} does not know the observation space",
-                hint="give it, or its pipeline, an input_observation_space.",
+                hint="set input_observation_space of the piece or its pipeline.",
             )
         if self.multi_agent == (agent_id is None):
             raise UnknownAgentError(

@@ -107,7 +107,7 @@ ObservationPreprocessor = SingleAgentObservationPreprocessor
 
 @cache
 def _takes_episode(preprocess: Any) -> bool:
-    """Whether a `preprocess` has a place for the episode beside itself and the observation."""
+    """Return True if `preprocess` has a parameter for the episode."""
     parameters = inspect.signature(preprocess).parameters.values()
     is_open = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
     return is_open or len(parameters) > 2

@@ -1,4 +1,4 @@
-"""Observations that tell what was done and earned before."""
+"""Observations extended by previous actions and rewards."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ..connector import ConnectorV2
 
 
 class PrevActionsPrevRewards(ConnectorV2):
-    """Replace each last observation by a dict of it, the actions and the rewards before it.
+    """Replace each last observation by a dict with the previous actions and rewards.
 
-    Actions are one-hot rows, the oldest first; zeros stand for what was before the episode. As in
-    RLlib the space has these rows flat, one after the other.
+    Actions are one-hot rows, the oldest first; rows before the episode are zeros. As in RLlib,
+    these rows are flat and concatenated in the space.
 
     Args:
         input_observation_space: Of what comes in; by agent id for several agents.
@@ -118,9 +118,9 @@ class PrevActionsPrevRewards(ConnectorV2):
         return rows
 
     def part(self) -> Contribution | None:
-        """What it puts into the observations of a single agent, flat as their space, as data.
+        """Return the transformation of a single agent's observations as data, flat like the space.
 
-        An action before the first one is a number that no action has: its row is all zeros.
+        An action before the first one is a number that no action has, so that its row is all zeros.
         """
         space = self.input_action_space
         actions, rewards = self.n_prev_actions, self.n_prev_rewards

@@ -1,4 +1,4 @@
-"""What happened in episodes into the train batch."""
+"""Add the data of episodes to the train batch."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from .add_columns import last_flag
 class AddOneTsToEpisodesAndTruncate(ConnectorV2):
     """Append a step to each episode, and columns that tell it from the others.
 
-    The step repeats the last observation, action and outputs and earns nothing. `loss_mask` is
-    False there. Episodes that were not done become truncated, and all get ids of their own: a
-    running number is appended.
+    The step repeats the last observation, action and outputs, with zero reward. `loss_mask` is
+    False for it. Running episodes become truncated, and all get a new id with a running number as
+    suffix.
     """
 
     @override
@@ -52,7 +52,7 @@ def prolong(episodes: Sequence[Any]) -> None:
 
 
 def add_flags(batch: dict[str, Any], episodes: Sequence[Any]) -> None:
-    """Add the columns that tell the appended step from the others."""
+    """Add the columns that mark the appended step."""
     for episode in single_agent_episode_iterator(episodes, agents_that_stepped_only=False):
         steps = len(episode) - 1
         if steps < 0:

@@ -18,8 +18,8 @@ from ..connector import ConnectorV2
 class ClipRewards(ConnectorV2):
     """Replace the rewards of episodes by their sign, or clip them.
 
-    It stands in front of a learner pipeline: what is returned to users still counts the rewards
-    that the environment gave.
+    It is the first piece of a learner pipeline, so that reported returns are computed from the
+    environment's rewards.
 
     Args:
         sign: Keep only -1, 0 or 1.
@@ -46,7 +46,7 @@ class ClipRewards(ConnectorV2):
         if sign and limit:
             raise ConfigError(
                 f"{type(self).__name__} cannot clip to the sign and to a limit",
-                hint="give either sign=True or limit=...",
+                hint="pass either sign=True or limit=...",
             )
         self.sign = sign
         self.limit = limit

@@ -1,10 +1,13 @@
 """What the trace of a pickle amounts to: calls, names, and where they lie."""
 
+import dataclasses
 import functools
 import importlib
 import operator
 import os
 import pickle
+import subprocess
+import types
 from collections import UserDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +31,9 @@ class Call:
 
     def __reduce__(self):
         return self.pair
+
+    def __call__(self):
+        """Pickle takes only what can be called for a function."""
 
 
 def traced(data):
@@ -160,10 +166,28 @@ class Hinted:
 Hinted.__module__ = "__main__"
 
 
+@dataclasses.dataclass
+class Settings:
+    """Fields whose types name what runs programs."""
+
+    process: Optional[subprocess.Popen] = None  # noqa: UP045
+    pool: ThreadPoolExecutor = None
+
+    def chosen(self, agent, *args):
+        """Map agents to policies."""
+
+
+Settings.__module__ = "__main__"
+Settings.chosen.__module__ = "__main__"
+
+
 @pytest.mark.parametrize(
     "value",
     [
         {"algorithm_class": Hinted},
+        {"env_config": Settings},
+        {"env_config": Settings()},
+        {"policy_mapping_fn": Settings().chosen},
         {"state": object.__getstate__ if hasattr(object, "__getstate__") else 1},
         {"state": Call(getattr, Call(UserDict), "__getstate__")},
     ],
@@ -185,6 +209,12 @@ def test_names_in_type_hints_and_getstate_are_listed_not_called(value):
         {"f": Call(getattr, Call(getattr, Call(UserDict), "__getstate__"), "__self__")},
         Call(getattr, Call(importlib.import_module, "os"), "__getstate__"),
         [Hinted, Call(os.system, "x")],
+        [Settings, Call(subprocess.Popen, "x")],
+        Call(types.MethodType, os.system, "x"),
+        Call(Call(types.MethodType, honest_function, "x")),
+        Call(list, Call(map, Call(types.MethodType, honest_function, "x"), [1])),
+        Call(list, Call(map, honest_function, [1])),
+        Call(sorted, [1, 2], honest_function),
         [Hinted, Call(map, ThreadPoolExecutor, [1])],
         [Hinted, Call(map, Call(operator.getitem, Union, (ThreadPoolExecutor, int)), [1])],
     ],

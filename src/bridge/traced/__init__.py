@@ -1,1 +1,0 @@
-"""Functions written for one item, recorded as formulas over batches of numpy or torch."""

@@ -1,1 +1,0 @@
-"""What scripts import from RLlib's examples: environments, modules, connectors, written anew."""
