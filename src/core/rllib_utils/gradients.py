@@ -5,7 +5,7 @@ Nothing here imports torch: what is passed in brings its own methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, MutableMapping
 from typing import Any
 
 from ..errors import ConfigError
@@ -99,7 +99,7 @@ def update_target_network(main_net: Any, target_net: Any, tau: float) -> None:
                 parameter.lerp_(weights[name].detach(), tau)
 
 
-def _scale_down(gradients: Sequence[Any], norm: Any, bound: float) -> None:
+def _scale_down(gradients: list[Any], norm: Any, bound: float) -> None:
     if norm.device.type == "cpu" and norm.item() < 0.999 * bound:
         return  # Where nothing has to wait for the answer.
     import torch
