@@ -77,6 +77,7 @@ def test_environments_of_the_user_reach_remote_runners(env, command, tmp_path):
     assert json.loads(result)["env_runners"]["episode_return_mean"] == returned
 
 
+@pytest.mark.filterwarnings("default")  # each failure is a warning
 def test_errors_of_a_remote_environment_end_the_command(command, capsys):
     """After the tolerated number in a row, with the line in the user's code and exit code 3."""
     file, words = command
