@@ -163,8 +163,10 @@ def test_a_policy_without_weights_is_named_with_the_way_around_it():
     record = rlconnect.open_checkpoint(RARE / "2.2.0-bandit_ts").policies["default_policy"]
     bare = dataclasses.replace(record, weights=WeightTable(), policy_class="my.rules.AlwaysLeft")
 
-    with pytest.raises(MissingPartError, match=r"a my\.rules\.AlwaysLeft(?s:.*)policy_ids"):
-        build_policy(Policy, bare)
+    with pytest.raises(
+        MissingPartError, match=r"a my\.rules\.AlwaysLeft(?s:.*)policy_ids=\['other'\]"
+    ):
+        build_policy(Policy, bare, others=["other"])
 
 
 def test_matrices_of_choices_of_old_releases_are_refused():

@@ -55,7 +55,7 @@ class Cell:
     """
 
     python: str
-    extras: tuple[str, ...] = ("test", "codemod", "export", "offline")
+    extras: tuple[str, ...] = ("test", "export", "offline")
     pins: tuple[str, ...] = ()
     is_lowest: bool = False
     constraints: str = ""
@@ -74,7 +74,7 @@ _OLD_CARTPOLE = (  # bounds of 3.4e38, which are infinite since gymnasium 1.0
 CELLS = {
     "lowest": Cell(
         "3.10",
-        extras=("test", "codemod", "offline"),
+        extras=("test", "offline"),
         is_lowest=True,
         answered_otherwise=(*_OLD_NUMPY, *_OLD_CARTPOLE),
     ),
@@ -92,7 +92,7 @@ CELLS = {
     "pinned": Cell("3.11", constraints="constraints.txt", is_strict=True),
     "newest-3.12": Cell("3.12"),
     "newest-3.13": Cell("3.13", is_strict=True),
-    "no-torch": Cell("3.11", extras=("test", "codemod"), has_torch=False),
+    "no-torch": Cell("3.11", extras=("test",), has_torch=False),
 }
 
 

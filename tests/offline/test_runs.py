@@ -225,18 +225,3 @@ def test_the_command_shows_a_table_and_the_best(results, capsys, monkeypatch):
     assert "rlconnect inspect" in page
     assert told["best_trial"].startswith("PPO_a")
     assert told["trials"][0]["curve"]["values"] == [1.0, 0.5, 1 / 3, 0.25]
-
-
-def test_how_a_trial_of_ours_has_ended(tmp_path):
-    """What our own Tuner notes stands above what an earlier failure left."""
-    for name, end in (("first", "TERMINATED"), ("second", "ERROR"), ("third", None)):
-        trial = tmp_path / name
-        trial.mkdir()
-        (trial / "result.json").write_text('{"training_iteration": 1}\n', encoding="utf-8")
-        (trial / "error.txt").write_text("ValueError", encoding="utf-8")
-        if end:
-            (trial / "trial.json").write_text(json.dumps({"status": end}), encoding="utf-8")
-
-    statuses = [trial.status for trial in open_runs(tmp_path).trials]
-
-    assert statuses == ["TERMINATED", "ERROR", "ERROR"]

@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import pickle
-import resource
 import socket
 import subprocess
 import sys
@@ -311,6 +310,7 @@ def test_episodes_lost_to_a_full_disk_are_counted(
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_idle_connections_do_not_starve_health(tmp_path: Path) -> None:
     """200 silent connections to a server with 128 file descriptors."""
+    resource = pytest.importorskip("resource")
     recurrent().export_checkpoint(str(tmp_path))
     command = [sys.executable, "-m", "rlconnect", "serve", str(tmp_path), "--port", "0"]
     with subprocess.Popen(

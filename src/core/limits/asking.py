@@ -45,14 +45,14 @@ class Bound:
 
 
 BOUNDS: Final[Mapping[str, Bound]] = {
-    "environments": Bound(1_024, "environments of a runner", "each is constructed, and reset"),
-    "processes": Bound(32, "processes", "each takes some 100 MB and a share of the cores"),
-    "steps": Bound(10_000, "steps", "arrays of so many steps are laid out for every episode"),
-    "layers": Bound(1_000, "layers", "each has weights of its own"),
-    "atoms": Bound(10_000, "atoms", "every action has so many scores"),
-    "batch": Bound(10_000_000, "steps of a batch", "all of them are held at once"),
-    "rounds": Bound(1_000_000, "rounds", "one call goes on until they are done"),
-    "numbers": Bound(2**22, "numbers in one value", "each value and both bounds take that many"),
+    "environments": Bound(1_024, "environments per runner", "each is constructed and reset"),
+    "processes": Bound(32, "processes", "each takes about 100 MB and CPU time"),
+    "steps": Bound(10_000, "steps", "arrays of this length are allocated for every episode"),
+    "layers": Bound(1_000, "layers", "each has its own weights"),
+    "atoms": Bound(10_000, "atoms", "each action has this many scores"),
+    "batch": Bound(10_000_000, "steps per batch", "the whole batch is in memory"),
+    "rounds": Bound(1_000_000, "rounds", "one call runs until they are complete"),
+    "numbers": Bound(2**22, "numbers in one value", "the value and both bounds have this size"),
 }
 """Every bound on what a file asks for, beside that on weights."""
 

@@ -31,7 +31,7 @@ def visible(text: object, most: int = MOST_SHOWN) -> str:
     cut = full[:most]
     if cut.isprintable():
         return f"{cut}…" if len(full) > most else cut
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut)
     return f"{shown}…" if len(full) > most else shown
 
 

@@ -88,7 +88,7 @@ def test_a_lost_place_is_told():
     runner, other = config.build_algo().env_runner, config.build_algo().env_runner
     runner.sample(num_timesteps=5)
     state = random_state_of(runner)
-    state["paused"]["envs"]["envs"][0][0]["class"] = "somewhere.TimeLimit"
+    state["paused"]["envs"]["envs"][0]["env"][0]["class"] = "somewhere.TimeLimit"
 
     with pytest.warns(LostPlaceWarning, match="begin anew"):
         set_random_state(other, state)
