@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MOST_HEAD: Final = 16 << 10
 _MOST_HEADERS: Final = 64
 _GRACE: Final = 0.25
-"""Seconds in which a client may still send a request after the server has begun to shut down."""
+"""Seconds in which a client may still send a request during the shutdown of the server."""
 _REFUSAL: Final = 1.0
 """Seconds for which a connection over the limit is kept to be answered."""
 _MOST_REFUSED: Final = 16

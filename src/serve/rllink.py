@@ -37,7 +37,7 @@ _TYPES: Final = (
 _SAME: Final = {"GET_WEIGHTS": "GET_STATE"}
 _WRITE_TIMEOUT: Final = 20.0
 _GRACE: Final = 0.25
-"""Seconds in which a client may still send a message after the server has begun to shut down."""
+"""Seconds in which a client may still send a message during the shutdown of the server."""
 
 
 class BadFrameError(Exception):

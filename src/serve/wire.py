@@ -15,8 +15,8 @@ from ..core import nest
 from ..core.data.msgpack_arrays import decode_msgpack_object, encode_msgpack_object
 from ..core.errors import RlconnectError
 from .errors import ServeError
+from .messages import JSON
 
-JSON: Final = "application/json"
 MSGPACK: Final = "application/msgpack"
 _MSGPACK_NAMES: Final = frozenset({MSGPACK, "application/x-msgpack", "application/vnd.msgpack"})
 _MOST_DEPTH: Final = 32
@@ -136,10 +136,10 @@ def _plain(value: Any) -> Any:
 
 
 def _from_msgpack(body: bytes) -> Any:
-    hooks: dict[str, Any] = {"object_hook": _decoded}
+    hooks: dict[str, Any] = {"object_hook": decode_msgpack_object}
     if len(body) > LARGE:  # a byte may stand for a container of a hundred
         maps, lists = _Count(), _Count()
-        hooks = {"object_hook": lambda value: _decoded(maps.count(value)),
+        hooks = {"object_hook": lambda value: decode_msgpack_object(maps.count(value)),
                  "list_hook": lists.count}  # fmt: skip
     try:
         value = msgpack.unpackb(body, strict_map_key=False, **hooks)
@@ -151,10 +151,6 @@ def _from_msgpack(body: bytes) -> Any:
         reason = str(error)[:120] or type(error).__name__
         raise ServeError(400, "bad_msgpack", f"the body is no msgpack: {reason}") from None
     return value
-
-
-def _decoded(value: dict[Any, Any]) -> Any:
-    return decode_msgpack_object(value)
 
 
 class _Count:

@@ -56,7 +56,7 @@ def direct_of(module: Any, greedy: Choose) -> Direct | None:
         return None
     encoder, head = getattr(module, name), module.pi
     if type(encoder) is TorchActorCriticEncoder:
-        encoder = encoder.encoder if encoder.config.shared else encoder.actor_encoder
+        encoder = _part_of(encoder, "actor_encoder")
     network = _dense_network(encoder, head)
     if network is None:
         return None
@@ -72,9 +72,12 @@ def value_network(module: Any) -> ColumnStack | Stack | None:
     encoder = getattr(module, "encoder", None)
     if type(encoder) is not TorchActorCriticEncoder:
         return None
-    return _dense_network(
-        encoder.encoder if encoder.config.shared else encoder.critic_encoder, module.vf
-    )
+    return _dense_network(_part_of(encoder, "critic_encoder"), module.vf)
+
+
+def _part_of(encoder: TorchActorCriticEncoder, part: str) -> Any:
+    """Return the encoder of the actor or of the critic, which may be shared."""
+    return encoder.encoder if encoder.config.shared else encoder.get_submodule(part)
 
 
 def _dense_network(encoder: Any, head: Any) -> ColumnStack | Stack | None:

@@ -154,7 +154,7 @@ def _traced(
 
 
 def _item_by_item(connector: Any, call: Call, rows: Nest) -> Nest:
-    """What a connector makes of each item, which must not depend on the order."""
+    """Apply a connector to each item; its result must not depend on the order."""
     items = unbatch(rows)
     copied = copy.copy(connector)
     before = dict(vars(copied))

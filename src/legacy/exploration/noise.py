@@ -77,7 +77,7 @@ class GaussianNoise(Exploration):
 
 
 class OrnsteinUhlenbeckNoise(GaussianNoise):
-    """Correlated noise: one state for the whole batch, which is pulled to zero at every step."""
+    """Correlated noise: one state per batch, which is pulled to zero at every step."""
 
     state_keys = ("cur_scale", "last_timestep", "ou_state")
 

@@ -22,8 +22,8 @@ from .generator_states import generator_of, generator_state
 _log: Final = logging.getLogger(__name__)
 _ATTEMPTS: Final = 3
 
-_RESETS_IN_SAME_STEP: Final = gym.__version__.startswith("0.")
-"""Before gymnasium 1.0 vectors reset in the step that ends an episode, as RLlib does not."""
+RESETS_IN_SAME_STEP: Final = gym.__version__.startswith("0.")
+"""Whether vectors reset in the step that ends an episode: before gymnasium 1.0, unlike in RLlib."""
 
 EnvMaker: TypeAlias = Callable[[], gym.Env[Any, Any]]
 
@@ -37,7 +37,7 @@ class Report:
     Attributes:
         info: The infos of the environment.
         failure: The exception of a step that was not made, as text; its episode is over.
-        restarts: How often the environment was created anew.
+        restarts: How often the environment was recreated.
         fatal: The method that failed for good, if the environment is not to be restarted.
         error: The exception, if `fatal` is set and it can be pickled.
         mismatch: Why the observation does not fit the space.
@@ -67,14 +67,14 @@ class Report:
 
 
 class RestartingEnv(gym.Wrapper[Any, Any, Any, Any]):
-    """Catches exceptions of an environment, creates it anew and starts a new episode.
+    """Catches exceptions of an environment, recreates it and starts a new episode.
 
     A failed step returns the first observation of the next episode, no reward and no flags.
 
     Args:
         make: Creates the environment.
         index: Its place in the vector.
-        is_restarting: Whether to create it anew; otherwise the report contains the exception.
+        is_restarting: Whether to recreate it; otherwise the report contains the exception.
     """
 
     def __init__(self, make: EnvMaker, index: int = 0, *, is_restarting: bool = False) -> None:
@@ -112,7 +112,7 @@ class RestartingEnv(gym.Wrapper[Any, Any, Any, Any]):
             reward = float(reward)
         except (TypeError, ValueError):
             report.not_a_reward, reward = visible(repr(reward), 100), 0.0
-        if _RESETS_IN_SAME_STEP:
+        if RESETS_IN_SAME_STEP:
             report.ends = bool(terminated), bool(truncated)
             terminated = truncated = False
         return observation, reward, terminated, truncated, {REPORT: report}
@@ -146,7 +146,7 @@ class RestartingEnv(gym.Wrapper[Any, Any, Any, Any]):
         return observation
 
     def _restart(self, report: Report, method: str, error: Exception) -> bool:
-        """Create the environment anew; return False if that is not wanted."""
+        """Recreate the environment; return False if restarts are disabled."""
         if not self._is_restarting:
             report.fatal, report.error, report.failure = method, error, told(error)
             return False
@@ -173,7 +173,7 @@ class RestartingEnv(gym.Wrapper[Any, Any, Any, Any]):
         """Restore what `memory` returned of each environment of a vector.
 
         Returns:
-            Whether the environment is there; not if it is built otherwise.
+            Whether the state was restored; False if the environment has another structure.
         """
         memory = memories[self._index]
         if not remember(self.env, memory["env"]):

@@ -14,7 +14,7 @@ from gymnasium.vector.utils import iterate
 
 from ...core.errors import ConfigError
 from .failures import EnvProcessError, not_a_reward, step_error, told
-from .restarting_env import REPORT, Report
+from .restarting_env import REPORT, RESETS_IN_SAME_STEP, Report
 from .rows import RowReader, outside_of_space
 
 _FINAL: Final = (("final_obs", "final_info"), ("final_observation", "final_info"))
@@ -60,7 +60,7 @@ class VectorStepper:
 
     Attributes:
         vector_env: The vector environment.
-        num_restarts: How many environments were created anew.
+        num_restarts: Number of recreated environments.
 
     Example:
         >>> vector = gym.vector.SyncVectorEnv([lambda: gym.make("CartPole-v1")] * 2)
@@ -192,7 +192,7 @@ class VectorStepper:
         return Transitions(rows, [0.0] * count, none, none, infos, {}, failed)
 
     def _recover(self, method: str, error: Exception) -> str:
-        """Create the vector anew; return what went wrong.
+        """Recreate the vector; return the error as text.
 
         Raises:
             EnvStepError: It is not to be restarted.
@@ -297,7 +297,7 @@ def _items(values: Any, num_envs: int) -> Sequence[Any]:
 def _resets_in_same_step(env: Any) -> bool:
     mode = (getattr(env, "metadata", None) or {}).get("autoreset_mode")
     if mode is None:
-        return not hasattr(gym.vector, "AutoresetMode") and gym.__version__.startswith("0.")
+        return RESETS_IN_SAME_STEP
     name = str(getattr(mode, "value", mode)).replace("_", "").lower()
     if name == "disabled":
         raise ConfigError(
